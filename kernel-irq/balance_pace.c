@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupt balancing: decaying averages and the time of the next pass.
+ *
+ * Two averages are kept of each load. The fast one decays with a half-life
+ * that is short against the reaction wanted (tenths of a second); the slow
+ * one is what a small gain has to be proven with. Both start as plain means,
+ * so that the first pass that measured anything has the right number.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/types.h>
+
+#include "balance_pace.h"
+
+#define NSEC_PER_USEC_U		1000U
+#define USEC_PER_SEC_U		1000000U
+#define NSEC_PER_MSEC_U		1000000U
+
+/* Weights are fractions of this. */
+#define WEIGHT_SHIFT		16
+#define WEIGHT_ONE		65536U
+
+/* The slowest kick, ns. */
+#define LIMIT_MAX		4000000000U
+
+/* Histories and windows (ms) are cut off here. */
+#define AGE_MAX_MS		1000000U
+
+/* 65536 * 2^(-i/16), rounded: sixteen steps make one half-life. */
+static const u32 irq_balance_decay[16] = {
+	65536, 62757, 60097, 57549, 55109, 52773, 50535, 48393,
+	46341, 44376, 42495, 40693, 38968, 37316, 35734, 34219,
+};
+
+/**
+ * irq_balance_kept - how much of an average is left after a time
+ * @ms:		the time
+ *
+ * Return: 65536 * 2^(-@ms / IRQ_BALANCE_HALF_LIFE_MS), 0..65536.
+ */
+static u32 irq_balance_kept(u32 ms)
+{
+	u32 step = ms / (IRQ_BALANCE_HALF_LIFE_MS / 16);
+
+	if (step >= 16 * WEIGHT_SHIFT)
+		return 0;
+	return irq_balance_decay[step % 16] >> (step / 16);
+}
+
+/**
+ * irq_balance_blend - move an average towards a new value
+ * @old:	the average, ns/s, up to IRQ_BALANCE_LOAD_MAX
+ * @new:	the value, ns/s, up to IRQ_BALANCE_LOAD_MAX
+ * @weight:	weight of @new, 0..65536
+ *
+ * Return: the new average; @new itself for the full weight.
+ */
+static u64 irq_balance_blend(u64 old, u64 new, u32 weight)
+{
+	if (new >= old)
+		return old + (((new - old) * weight) >> WEIGHT_SHIFT);
+	return old - (((old - new) * weight) >> WEIGHT_SHIFT);
+}
+
+/**
+ * irq_balance_rate - time per time
+ * @time:	ns of work
+ * @elapsed:	ns in which it was done, at least 1000
+ * @capacity:	1..1024, of the CPU that did it
+ *
+ * Return: ns/s on a CPU of capacity 1024, up to IRQ_BALANCE_LOAD_MAX.
+ */
+static u64 irq_balance_rate(u64 time, u64 elapsed, u32 capacity)
+{
+	u64 usec = div_u64(elapsed, NSEC_PER_USEC_U);
+	u64 rate;
+
+	while (usec >> 32 || time >> 44) {
+		usec >>= 1;
+		time >>= 1;
+	}
+	if (!usec)
+		return IRQ_BALANCE_LOAD_MAX;
+	/* Below 2^44 * 10^6, which is just below 2^64. */
+	rate = div_u64(time * USEC_PER_SEC_U, (u32)usec);
+	rate = min_t(u64, rate, IRQ_BALANCE_LOAD_MAX);
+	return rate * capacity / IRQ_BALANCE_CAPACITY;
+}
+
+/**
+ * irq_balance_average_update - take in one window
+ * @avg:	the average
+ * @total:	cumulative time (ns) at the window's end; when it went back,
+ *		or was never seen, the window counts as not measured
+ * @elapsed:	length of the window in ns
+ * @capacity:	1..1024, of the CPU that did the work: the average is in ns/s
+ *		of a CPU of capacity 1024
+ *
+ * A load that stays off the average by more than a quarter for two windows
+ * is a step: then the fast average jumps to the last window instead of
+ * creeping there, and a plan is not made from numbers on their way.
+ */
+void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
+				u64 elapsed, u32 capacity)
+{
+	u64 rate, off, ms = div_u64(elapsed, NSEC_PER_MSEC_U);
+	u32 weight, young;
+	bool up;
+
+	if (!avg->seen || total < avg->total || !ms) {
+		avg->total = total;
+		avg->seen = true;
+		return;
+	}
+	rate = irq_balance_rate(total - avg->total, elapsed, capacity);
+	avg->total = total;
+	ms = min_t(u64, ms, AGE_MAX_MS);
+
+	up = rate >= avg->fast;
+	off = up ? rate - avg->fast : avg->fast - rate;
+	if (!avg->age_ms || off * 4 <= avg->fast)
+		avg->steps = 0;
+	else if (up)
+		avg->steps = avg->steps > 0 ? 2 : 1;
+	else
+		avg->steps = avg->steps < 0 ? -2 : -1;
+
+	young = (u32)div_u64(ms << WEIGHT_SHIFT, avg->age_ms + (u32)ms);
+	weight = max_t(u32, WEIGHT_ONE - irq_balance_kept((u32)ms), young);
+	if (avg->steps > 1 || avg->steps < -1)
+		weight = WEIGHT_ONE;
+	avg->fast = irq_balance_blend(avg->fast, rate, weight);
+
+	weight = (u32)div_u64(ms << WEIGHT_SHIFT, IRQ_BALANCE_SLOW_MS + (u32)ms);
+	avg->slow = irq_balance_blend(avg->slow, rate, max_t(u32, weight, young));
+	avg->age_ms = min_t(u32, avg->age_ms + (u32)ms, AGE_MAX_MS);
+}
+
+/**
+ * irq_balance_limit - the time in which a rate charges one quantum
+ * @rate:	ns/s of handler time on the CPU that serves the interrupt
+ *
+ * Return: ns; at most LIMIT_MAX, which stands for all rates below 1 ms/s.
+ */
+u32 irq_balance_limit(u64 rate)
+{
+	u64 limit = IRQ_BALANCE_QUANTUM * IRQ_BALANCE_FULL >> 10;
+
+	/* A rate is at most 2^10 times IRQ_BALANCE_LOAD_MAX, below 2^43. */
+	rate >>= 10;
+	while (rate >> 32) {
+		rate >>= 1;
+		limit >>= 1;
+	}
+	limit = rate ? div_u64(limit, (u32)rate) : LIMIT_MAX;
+	return (u32)min_t(u64, limit, LIMIT_MAX);
+}
+
+/**
+ * irq_balance_pace - work out the time of the next pass
+ * @bal:	the balancer; @nr_heavy of it is up to date
+ * @set:	settings
+ * @now:	clock in ns
+ * @restless:	whether something changed, or is about to
+ *
+ * Short while something changes, doubling when nothing does, and no timer at
+ * all without heavy interrupts: irq_balance_kick() ends that sleep.
+ */
+void irq_balance_pace(struct irq_balance *bal,
+		      const struct irq_balance_settings *set, u64 now,
+		      bool restless)
+{
+	u32 ms = bal->interval_ms;
+
+	if (restless)
+		ms = set->interval_min_ms;
+	else if (!bal->nr_heavy)
+		ms = 0;
+	else
+		ms = clamp_t(u32, 2 * ms, set->interval_min_ms,
+			     set->interval_max_ms);
+	bal->interval_ms = ms;
+	bal->next = ms ? now + (u64)ms * NSEC_PER_MSEC_U : IRQ_BALANCE_NO_TIMER;
+}
