@@ -178,8 +178,7 @@ void irq_balance_pace(struct irq_balance *bal,
 	else if (!bal->nr_heavy)
 		ms = 0;
 	else
-		ms = clamp_t(u32, 2 * ms, set->interval_min_ms,
-			     set->interval_max_ms);
+		ms = clamp(2 * ms, set->interval_min_ms, set->interval_max_ms);
 	bal->interval_ms = ms;
 	bal->next = ms ? now + (u64)ms * NSEC_PER_MSEC_U : IRQ_BALANCE_NO_TIMER;
 }

@@ -250,7 +250,9 @@ struct irq_balance_irq {
  * @nr_heavy:	heavy interrupts at the last pass, movable or not
  * @nr_moves:	moves that the last pass asked for
  * @nr_done:	moves that the last pass saw done
+ * @probe:	passes to make after a kick although nothing is heavy yet
  * @active:	a plan was begun and is not at its end
+ * @kicked:	in: the sampled path asked for this pass; the pass clears it
  */
 struct irq_balance {
 	struct irq_balance_work	*work;
@@ -266,7 +268,9 @@ struct irq_balance {
 	unsigned int		nr_heavy;
 	unsigned int		nr_moves;
 	unsigned int		nr_done;
+	unsigned int		probe;
 	bool			active;
+	bool			kicked;
 };
 
 extern const struct irq_balance_knob irq_balance_knobs[];
