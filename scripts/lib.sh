@@ -100,7 +100,7 @@ need() {
 
 	while [ $# -gt 1 ]; do
 		case $1 in
-		python:*) python3 -c "import ${1#python:}" 2>/dev/null || missing+=("$2") ;;
+		python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null || missing+=("$2") ;;
 		*/*) [ -e "$1" ] || missing+=("$2") ;;
 		*) have "$1" || missing+=("$2") ;;
 		esac
@@ -122,17 +122,38 @@ need_build_tools() {
 
 # Debian's archive as this machine's own apt knows it: apt options that add
 # SUITE from the same mirror with the same keyring, in private directories.
-# Sets the array $apt_suite; fails when no Debian mirror is configured.
+# Sets the array $apt_suite; fails when no Debian mirror is configured. The
+# second word may be deb-src.
 apt_suite() {
-	local suite=$1 dir=$BUILD/apt/$1
+	local suite=$1 dir=$BUILD/apt/$1${2:+.$2}
 
 	mkdir -p "$dir/parts" "$dir/lists/partial" "$dir/cache/archives/partial" || return
-	"$SCRIPTS/lib-suite" "$suite" >"$dir/parts/$suite.sources" || return
+	/usr/bin/python3 "$SCRIPTS/lib-suite" "$@" >"$dir/parts/$suite.sources" || return
 	apt_suite=(-o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$dir/parts"
 		-o "Dir::State::Lists=$dir/lists" -o "Dir::Cache=$dir/cache"
 		-o "APT::Sandbox::User=$(id -un)" -o "Acquire::Languages=none"
 		-o "Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false")
 }
+
+# The kernel takes no sparse that does not know typeof_unqual (and says so in
+# one line only): 0.6.5 is needed. Where the machine's is older, it is built
+# from the source package of Debian's next release. Status 1: there is none.
+need_sparse() {
+	local dir=$BUILD/sparse
+
+	need sparse sparse
+	PATH=$dir/bin:$PATH
+	sparse_good && return
+	say "sparse here is too old for this kernel: building a newer one in $dir (20 s)"
+	rm -rf "$dir" && mkdir -p "$dir/bin" "$dir/source" || return
+	apt_suite forky deb-src &&
+		(cd "$dir" && apt-get -qq "${apt_suite[@]}" update && apt-get -qq "${apt_suite[@]}" source --download-only sparse) >"$dir/log" 2>&1 &&
+		tar -C "$dir/source" --strip-components=1 -xf "$dir"/sparse_*.orig.tar.* &&
+		make -C "$dir/source" -j"$JOBS" sparse >>"$dir/log" 2>&1 &&
+		cp "$dir/source/sparse" "$dir/bin/" && hash -r && sparse_good
+}
+
+sparse_good() { [ "$("$LINUX/scripts/checker-valid.sh" sparse --arch=x86 -m64 2>/dev/null)" = 1 ]; }
 
 # QEMU before 8.1 panics guests that patch static keys under load.
 qemu_good() {
@@ -201,17 +222,11 @@ config_lost() {
 # configure TREE NAME CONFIG[,CONFIG...]: TREE/o-NAME/.config, exactly these
 # options and what they need. A CONFIG is a file or a name in scripts/configs.
 configure() {
-	local tree=$1 out=$1/o-$2 file all lost
+	local tree=$1 out=$1/o-$2 all lost
 
 	all=$out/.config.wanted
 	mkdir -p "$out"
-	for file in ${3//,/ }; do
-		[ -f "$file" ] || file=$SCRIPTS/configs/$file.config
-		[ -f "$file" ] || die "$file: no such configuration" "there are: $(cd "$SCRIPTS/configs" && echo *.config)"
-		cat "$file"
-	done | awk -F= '{ key = $1 } /^# CONFIG_.* is not set/ { split($0, w, " "); key = w[2] }
-		!/CONFIG_/ { next } !(key in seen) { order[++n] = key } { seen[key] = $0 }
-		END { for (i = 1; i <= n; i++) print seen[order[i]] }' >"$all.new"
+	configs_of "$3" >"$all.new" || exit 1
 	cmp -s "$all.new" "$all" && [ -f "$out/.config" ] && [ ! "$tree/kernel/irq/Kconfig" -nt "$out/.config.done" ] &&
 		{ rm "$all.new"; return; }
 	mv "$all.new" "$all"
@@ -220,6 +235,19 @@ configure() {
 	lost=$(config_lost "$all" "$out/.config")
 	[ -z "$lost" ] || die "o-$2: these options were asked for and did not come out:" "$lost"
 	touch "$out/.config.done"
+}
+
+# configs_of CONFIG[,CONFIG...]: the options of all, the last word of each.
+configs_of() {
+	local file
+
+	for file in ${1//,/ }; do
+		[ -f "$file" ] || file=$SCRIPTS/configs/$file.config
+		[ -f "$file" ] || die "$file: no such configuration" "there are: $(cd "$SCRIPTS/configs" && echo *.config)"
+		cat "$file"
+	done | awk -F= '{ key = $1 } /^# CONFIG_.* is not set/ { split($0, w, " "); key = w[2] }
+		!/CONFIG_/ { next } !(key in seen) { order[++n] = key } { seen[key] = $0 }
+		END { for (i = 1; i <= n; i++) print seen[order[i]] }'
 }
 
 # build_kernel NAME CONFIG[,CONFIG...] [MAKE ARGUMENT...]: in $LINUX/o-NAME.
@@ -258,6 +286,47 @@ checkout() {
 	[ -z "$dirty" ] || die "$1 has edits that are not committed:" "$dirty" \
 		"commit them and take them in with scripts/import $1, or throw them away: git -C $1 checkout -f"
 	git -C "$1" checkout -q --detach "$2" || die "cannot check the series out in $1"
+}
+
+# objects_of TREE O-NAME FILE...: the make targets that FILEs end up in, as
+# far as TREE/O-NAME/.config has them on; the directories kernel/irq and
+# kernel/softirq.o always.
+objects_of() {
+	local tree=$1 out=$1/$2 file line option
+
+	{ echo kernel/irq/; echo kernel/softirq.o; [ ! -f "$tree/arch/x86/kernel/i8259.c" ] || echo arch/x86/kernel/i8259.o; }
+	for file in "${@:3}"; do
+		case $file in
+		kernel/irq/* | kernel/softirq.c | arch/x86/kernel/i8259.c | tools/* | samples/*) continue ;;
+		*.c) [ -f "$tree/$file" ] || continue ;;
+		*) continue ;;
+		esac
+		line=$(grep -E "^obj-.*[[:space:]]$(basename "${file%.c}")\.o\b" "$tree/${file%/*}/Makefile" 2>/dev/null | head -n 1)
+		option=$(sed -n 's/^obj-\$(\(CONFIG_[A-Z0-9_]*\)).*/\1/p' <<<"$line")
+		if [ -z "$line" ]; then
+			echo "${file%/*}/"
+		elif [ -z "$option" ] || grep -q "^$option=" "$out/.config"; then
+			echo "${file%.c}.o"
+		fi
+	done | sort -u
+}
+
+# make_objects TREE NAME CONFIG[,CONFIG...] LOG [MAKE ARGUMENT... --] FILE...:
+# configure TREE/o-NAME, options of patches that are not there yet left out,
+# and compile what FILEs end up in.
+make_objects() {
+	local tree=$1 name=$2 log=$4 arguments=()
+	configs_of "$3" >"$tree/o-$name.wanted" || exit 1
+	shift 4
+	case " $* " in *' -- '*)
+		while [ "$1" != -- ]; do arguments+=("$1"); shift; done
+		shift ;;
+	esac
+	make -s -C "$tree" O="o-$name" KCONFIG_ALLCONFIG="$tree/o-$name.wanted" allnoconfig >"$log" 2>&1 ||
+		{ tail -n 20 "$log" >&2; return 1; }
+	# shellcheck disable=SC2046
+	make -C "$tree" O="o-$name" -j"$JOBS" "${arguments[@]}" $(objects_of "$tree" "o-$name" "$@") 2>&1 </dev/null |
+		progress "o-$name" "$log"
 }
 
 # series_tree NAME COMMIT: a work tree of its own, build/NAME, sharing the
