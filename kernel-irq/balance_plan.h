@@ -30,6 +30,12 @@ struct irq_balance_work;
  */
 #define IRQ_BALANCE_QUANTUM	4000000U
 
+/* For an interrupt that no pass has seen: the limit of 2 % of a CPU, ns. */
+#define IRQ_BALANCE_LIMIT_NEW	200000000U
+
+/* No time is that short: never kick. */
+#define IRQ_BALANCE_LIMIT_NEVER	1U
+
 /**
  * enum irq_balance_reason - why an interrupt is where it is
  * @IRQ_BALANCE_REASON_NONE:		"none": the balancer did not move it
@@ -151,13 +157,13 @@ struct irq_balance_average {
  * @generation:	&irq_balance.generation that the rest belongs to
  * @cpu:	where the last pass saw it
  * @target:	where the begun plan wants it
- * @limit:	ns, see irq_balance_kick()
+ * @limit:	ns, 0: unknown, see irq_balance_kick()
  * @reason:	enum irq_balance_reason of the last move that was done
  * @planned:	enum irq_balance_reason of the move to @target, NONE: no move
  * @heavy:	whether the planner looks at it
  * @away:	whether the balancer took it from its device's node
  *
- * The kernel embeds one in each descriptor, zeroed at first. Only the
+ * The kernel embeds one in each descriptor, zeroed at first. Only
  * irq_balance_pass() writes; others may read single members locklessly.
  */
 struct irq_balance_state {
@@ -243,6 +249,8 @@ struct irq_balance_irq {
  * @before:	relative load (ns/s) of the worst CPU that the begun plan
  *		touches, when it was begun
  * @after:	the same at its end, as predicted
+ * @gain:	ns/s by which it lowers the worst relative load
+ * @hold:	clock (ns) before which no plan is begun: one got stuck
  * @generation:	changes with irq_balance_init(): older states are void
  * @interval_ms: ms from the last pass to the next, 0: no timer
  * @confirmed:	consecutive passes that wanted a plan
@@ -261,6 +269,8 @@ struct irq_balance {
 	u64			rotated;
 	u64			before;
 	u64			after;
+	u64			gain;
+	u64			hold;
 	u32			generation;
 	u32			interval_ms;
 	unsigned int		confirmed;
@@ -305,7 +315,9 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 static inline bool irq_balance_kick(const struct irq_balance_state *state,
 				    u64 elapsed)
 {
-	return elapsed < READ_ONCE(state->limit);
+	u32 limit = READ_ONCE(state->limit);
+
+	return elapsed < (limit ? limit : IRQ_BALANCE_LIMIT_NEW);
 }
 
 #endif /* _KERNEL_IRQ_BALANCE_PLAN_H */
