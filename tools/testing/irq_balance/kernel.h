@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the user-space build needs of the kernel: the planner's own header and
+ * a few of tools/include. Nothing is shimmed.
+ */
+#ifndef _IRQ_BALANCE_KERNEL_H
+#define _IRQ_BALANCE_KERNEL_H
+
+#include <linux/bitmap.h>
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+#include "balance_plan.h"
+
+#endif /* _IRQ_BALANCE_KERNEL_H */

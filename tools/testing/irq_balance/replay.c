@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * replay - what would the balancer do?
+ *
+ * Reads a workload and prints what the balancer does with it. The policy is
+ * the kernel's own: the same files, compiled for user space.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+#define SETS_MAX	64
+
+static void usage(FILE *out)
+{
+	unsigned int i;
+
+	fputs("usage: replay [--set KNOB=VALUE]... FILE\n"
+	      "FILE is a workload, or - for the standard input. Knobs:\n", out);
+	for (i = 0; i < irq_balance_nr_knobs; i++) {
+		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
+
+		fprintf(out, "  %-16s %u..%u, default %u\n", knob->name,
+			knob->min, knob->max, knob->def);
+	}
+	fputs("  state            on, off or observe, default on\n"
+	      "  cpus             list of CPUs, default all\n"
+	      "policy is balance, rotate or compact, or its number.\n", out);
+}
+
+/* Finds a knob by the name before the '='. */
+static const struct irq_balance_knob *find_knob(const char *word, size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < irq_balance_nr_knobs; i++) {
+		if (strlen(irq_balance_knobs[i].name) == len &&
+		    !strncmp(irq_balance_knobs[i].name, word, len))
+			return &irq_balance_knobs[i];
+	}
+	return NULL;
+}
+
+static int knob_value(const struct irq_balance_knob *knob, const char *word,
+		      u32 *value)
+{
+	unsigned int i;
+	u64 number;
+
+	if (!strcmp(knob->name, "policy")) {
+		for (i = 0; i < IRQ_BALANCE_NR_POLICIES; i++) {
+			if (!strcmp(word, irq_balance_policy_name(i))) {
+				*value = i;
+				return 0;
+			}
+		}
+	}
+	if (workload_number(word, knob->max, &number) || number < knob->min)
+		return -1;
+	*value = number;
+	return 0;
+}
+
+/*
+ * Turns the knobs that are left of @sets. Two knobs bound each other, so that
+ * one may have to wait for the other.
+ */
+static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
+{
+	static const char * const states[] = {
+		[SIM_OFF] = "off", [SIM_ON] = "on", [SIM_OBSERVE] = "observe",
+	};
+	unsigned int i, j, round;
+	bool waiting = false;
+
+	for (round = 0; round < 2; round++) {
+		waiting = false;
+		for (i = 0; i < nr; i++) {
+			const char *eq = strchr(sets[i], '=');
+			const struct irq_balance_knob *knob;
+			u32 value;
+
+			if (!eq) {
+				fprintf(stderr, "replay: --set %s: expected KNOB=VALUE\n",
+					sets[i]);
+				return -1;
+			}
+			if (!strncmp(sets[i], "cpus=", 5))
+				continue;
+			if (!strncmp(sets[i], "state=", 6)) {
+				for (j = 0; j < ARRAY_SIZE(states); j++) {
+					if (!strcmp(eq + 1, states[j]))
+						break;
+				}
+				if (j == ARRAY_SIZE(states)) {
+					fprintf(stderr, "replay: --set %s: expected on, off or observe\n",
+						sets[i]);
+					return -1;
+				}
+				opt->state = j;
+				continue;
+			}
+			knob = find_knob(sets[i], eq - sets[i]);
+			if (!knob) {
+				fprintf(stderr, "replay: --set %s: expected the name of a knob\n",
+					sets[i]);
+				return -1;
+			}
+			if (knob_value(knob, eq + 1, &value)) {
+				fprintf(stderr, "replay: --set %s: expected %u..%u\n",
+					sets[i], knob->min, knob->max);
+				return -1;
+			}
+			if (irq_balance_settings_store(&opt->set, knob, value))
+				waiting = true;
+		}
+		if (!waiting)
+			return 0;
+	}
+	fputs("replay: --set: expected interval_min_ms up to interval_max_ms\n",
+	      stderr);
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct sim_options opt = { .state = SIM_ON };
+	const char *name = NULL;
+	struct sim_result result;
+	struct workload load;
+	char *sets[SETS_MAX];
+	unsigned int nr = 0, i;
+	FILE *in;
+	int ret;
+
+	for (i = 1; i < (unsigned int)argc; i++) {
+		if (!strcmp(argv[i], "--help")) {
+			usage(stdout);
+			return 0;
+		}
+		if (!strcmp(argv[i], "--set") && i + 1 < (unsigned int)argc &&
+		    nr < SETS_MAX) {
+			sets[nr++] = argv[++i];
+		} else if (!strncmp(argv[i], "--set=", 6) && nr < SETS_MAX) {
+			sets[nr++] = argv[i] + 6;
+		} else if (!name && (argv[i][0] != '-' || !argv[i][1])) {
+			name = argv[i];
+		} else {
+			usage(stderr);
+			return 2;
+		}
+	}
+	if (!name) {
+		usage(stderr);
+		return 2;
+	}
+
+	irq_balance_settings_init(&opt.set);
+	if (turn_knobs(&opt, sets, nr))
+		return 2;
+	in = strcmp(name, "-") ? fopen(name, "r") : stdin;
+	if (!in) {
+		fprintf(stderr, "%s:0: expected to be able to open it\n", name);
+		return 2;
+	}
+	ret = workload_read(&load, name, in, stderr);
+	if (in != stdin)
+		fclose(in);
+	for (i = 0; i < nr && !ret; i++) {
+		if (strncmp(sets[i], "cpus=", 5))
+			continue;
+		free(opt.cpus);
+		opt.cpus = calloc(BITS_TO_LONGS(load.nr_cpus), sizeof(*opt.cpus));
+		ret = !opt.cpus || workload_cpulist(&load, sets[i] + 5, opt.cpus);
+		if (ret)
+			fprintf(stderr, "replay: --set %s: expected a list of this machine's CPUs\n",
+				sets[i]);
+	}
+	if (!ret)
+		sim_run(&load, &opt, stdout, &result);
+	workload_free(&load);
+	free(opt.cpus);
+	if (ret)
+		return 2;
+	if (fflush(stdout) || ferror(stdout)) {
+		fputs("replay: expected to be able to write\n", stderr);
+		return 1;
+	}
+	return 0;
+}

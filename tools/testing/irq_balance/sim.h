@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Runs the balancer's own passes over a workload, in simulated time.
+ */
+#ifndef _IRQ_BALANCE_SIM_H
+#define _IRQ_BALANCE_SIM_H
+
+#include "workload.h"
+
+enum sim_state { SIM_OFF, SIM_ON, SIM_OBSERVE };
+
+/**
+ * struct sim_options - what can be chosen
+ * @set:	the balancer's settings
+ * @state:	as the kernel's knob of that name
+ * @cpus:	bitmap of CPU indices that the balancer may use, NULL: all
+ */
+struct sim_options {
+	struct irq_balance_settings	set;
+	enum sim_state			state;
+	unsigned long			*cpus;
+};
+
+/**
+ * struct sim_result - figures of a run
+ * @passes:	passes
+ * @moves:	moves that the balancer made
+ * @last_move:	ms of the last of them
+ * @worst:	worst relative load (ns/s) at the end, of all online CPUs
+ */
+struct sim_result {
+	unsigned long	passes;
+	unsigned long	moves;
+	u64		last_move;
+	u64		worst;
+};
+
+void sim_run(const struct workload *load, const struct sim_options *opt,
+	     FILE *out, struct sim_result *result);
+
+#endif /* _IRQ_BALANCE_SIM_H */
