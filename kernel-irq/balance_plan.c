@@ -229,6 +229,10 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	CARVE(srch->best, small);
 	CARVE(srch->pick, small);
 	CARVE(srch->bound, small);
+	CARVE(srch->pos, IRQ_BALANCE_SMALL_CPUS);
+	CARVE(srch->fixed, IRQ_BALANCE_SMALL_CPUS);
+	CARVE(srch->load, IRQ_BALANCE_SMALL_CPUS);
+	CARVE(srch->count, IRQ_BALANCE_SMALL_CPUS);
 
 	CARVE(work->touch, nr_cpus);
 	CARVE(work->slow_before, nr_cpus);
@@ -378,7 +382,7 @@ static u32 irq_balance_class(struct irq_balance_work *work,
 	for (i = mach->nr_classes; i-- > 0;) {
 		if (work->within[i] == node &&
 		    (work->source[i] == allowed ||
-		     bitmap_equal(work->source[i], allowed, mach->nr_cpus)))
+		     !memcmp(work->source[i], allowed, mach->longs * sizeof(long))))
 			return i;
 	}
 	i = mach->nr_classes++;

@@ -44,10 +44,10 @@ struct irq_balance_search {
 	u8		*best;
 	u8		*pick;
 	bool		*bound;
-	u32		pos[IRQ_BALANCE_SMALL_CPUS];
-	u64		fixed[IRQ_BALANCE_SMALL_CPUS];
-	u64		load[IRQ_BALANCE_SMALL_CPUS];
-	u32		count[IRQ_BALANCE_SMALL_CPUS];
+	u32		*pos;
+	u64		*fixed;
+	u64		*load;
+	u32		*count;
 };
 
 u64 irq_balance_search(struct irq_balance_search *s, u64 stop, u64 ceiling,
