@@ -54,8 +54,9 @@
  *    machine that share neither CPUs nor interrupts are decided separately,
  *    and where the worst CPU cannot be helped the next ones are.
  * 4. Whether it is worth it. A plan is wanted when the worst of the CPUs that
- *    it touches loses ``min_gain`` of its load (an eighth, the threshold of
- *    2003), and no less than makes an interrupt heavy. A gain below seven
+ *    it touches loses ``min_gain`` of its load (14 %: loads that are 15 %
+ *    up on one of two CPUs and 15 % down on the other look like 13 %), and
+ *    no less than makes an interrupt heavy. A gain below seven
  *    quarters of that must show in the slow averages too: noise around a
  *    balanced placement is no reason to move. A plan is wanted without any
  *    gain when an interrupt is on a CPU that it may not be on.
@@ -77,7 +78,7 @@
  * While something changes every ``interval_min_ms`` (50 ms), then half as
  * often each time up to ``interval_max_ms`` (200 ms). When no interrupt is
  * heavy there is no timer at all: interrupt entry wakes the balancer when an
- * interrupt was charged 4 ms faster than a light one would have been. A step
+ * interrupt was charged 2 ms faster than a light one would have been. A step
  * worth twice the minimum gain is settled within 500 ms.
  *
  * Policies
@@ -152,6 +153,7 @@ struct irq_balance_touch {
  * @away:	[index] whether the balancer took one of them away before
  * @index:	[position] index of its node
  * @nr_nodes:	how many nodes
+ * @unsettled:	a heavy interrupt's load is off its average
  */
 struct irq_balance_work {
 	struct irq_balance_solver	solver;
@@ -166,6 +168,7 @@ struct irq_balance_work {
 	bool				*away;
 	u32				*index;
 	unsigned int			nr_nodes;
+	bool				unsettled;
 };
 
 /**
@@ -321,6 +324,7 @@ static void irq_balance_measure_irq(struct irq_balance *bal,
 {
 	struct irq_balance_state *st = irq->state;
 	u64 heavy = irq_balance_heavy_load(set);
+	bool was_heavy;
 
 	irq->target = irq->cpu;
 	irq->reason = IRQ_BALANCE_REASON_NONE;
@@ -330,6 +334,7 @@ static void irq_balance_measure_irq(struct irq_balance *bal,
 		st->generation = bal->generation;
 		st->cpu = irq->cpu;
 	}
+	was_heavy = st->heavy;
 	if (irq->cpu < nr_cpus && measure) {
 		/* A window on two kinds of CPU cannot be told apart. */
 		if (st->cpu < nr_cpus &&
@@ -344,6 +349,8 @@ static void irq_balance_measure_irq(struct irq_balance *bal,
 	} else {
 		bal->nr_heavy += st->heavy;
 	}
+	if ((st->heavy && st->load.steps) || st->heavy != was_heavy)
+		bal->work->unsettled = true;
 	irq->load = st->load.fast;
 	st->cpu = irq->cpu;
 }
@@ -363,6 +370,7 @@ static void irq_balance_measure(struct irq_balance *bal,
 		irq_balance_average_update(&cpus[i].base, cpus[i].time, elapsed,
 					   IRQ_BALANCE_CAPACITY);
 	bal->nr_heavy = 0;
+	bal->work->unsettled = false;
 	for (i = 0; i < nr_irqs; i++)
 		irq_balance_measure_irq(bal, set, elapsed, measure, cpus,
 					nr_cpus, &irqs[i]);
@@ -1230,7 +1238,8 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 	else if (set->policy == IRQ_BALANCE_POLICY_ROTATE)
 		irq_balance_rotate(bal, set, now, cpus, irqs);
 
-	restless = bal->active || bal->nr_moves || bal->confirmed || bal->probe;
+	restless = bal->active || bal->nr_moves || bal->confirmed || bal->probe ||
+		   (bal->nr_heavy && bal->work->unsettled);
 	irq_balance_pace(bal, set, now, restless);
 	irq_balance_limits(bal, set, cpus, nr_cpus, irqs, nr_irqs);
 	return bal->nr_moves;

@@ -28,10 +28,10 @@ struct irq_balance_work;
  * The sampled path of interrupt entry looks at the rate of an interrupt each
  * time this much handler time (ns) was charged to it, see irq_balance_kick().
  */
-#define IRQ_BALANCE_QUANTUM	4000000U
+#define IRQ_BALANCE_QUANTUM	2000000U
 
 /* For an interrupt that no pass has seen: the limit of 2 % of a CPU, ns. */
-#define IRQ_BALANCE_LIMIT_NEW	200000000U
+#define IRQ_BALANCE_LIMIT_NEW	100000000U
 
 /* No time is that short: never kick. */
 #define IRQ_BALANCE_LIMIT_NEVER	1U

@@ -24,7 +24,7 @@ const struct irq_balance_knob irq_balance_knobs[] = {
 	IRQ_BALANCE_KNOB(policy, 0, IRQ_BALANCE_NR_POLICIES - 1,
 			 IRQ_BALANCE_POLICY_BALANCE),
 	IRQ_BALANCE_KNOB(heavy, 1, 1000, 20),
-	IRQ_BALANCE_KNOB(min_gain, 0, 1000, 125),
+	IRQ_BALANCE_KNOB(min_gain, 0, 1000, 140),
 	IRQ_BALANCE_KNOB(confirm, 1, 100, 3),
 	IRQ_BALANCE_KNOB(max_moves, 0, 65535, 8),
 	IRQ_BALANCE_KNOB(cooldown_ms, 0, 600000, 400),

@@ -64,7 +64,11 @@ class Run:
                 continue
             if when > end:
                 break
-            if self.ratio(when - WINDOW - 0.01, when) <= SETTLED_WITHIN * final:
+            try:
+                ratio = self.ratio(when - WINDOW - 0.01, when)
+            except ValueError:      # the host left the guest without time
+                continue
+            if ratio <= SETTLED_WITHIN * final:
                 return when
         return None
 

@@ -7,9 +7,11 @@ def series(run, step=0.5):
     """(times, [load of CPU0 ...]) in windows of step seconds."""
     times, loads = [], []
     for when, _, _ in run.samples:
-        if when - step >= run.samples[0][0]:
-            times.append(when)
+        try:
             loads.append(run.loads(when - step - 0.01, when))
+            times.append(when)
+        except ValueError:
+            pass
     return times, list(zip(*loads))
 
 
