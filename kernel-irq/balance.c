@@ -1,0 +1,677 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The interrupt balancer's thread.
+ *
+ * It ties together parts that do not know each other:
+ *
+ *   balance_load.c	measures what each interrupt costs	(load map)
+ *   balance_plan.c	decides which CPU should serve it	(balance map)
+ *   balance_move.c	changes the effective CPU
+ *   balance.c		collects, asks, publishes; starts and stops
+ *   balance_sysfs.c	lets the user look and tune
+ *
+ * A pass
+ *
+ * The thread visits each interrupt that has a load, hands the loads, the CPUs
+ * and the masks to the planner and has the moves done that it is told to make.
+ * The planner also says when to look again, or that there is nothing heavy on
+ * this machine and no reason to wake up. Then it is the interrupt entry path
+ * that wakes the thread: the charge path of an interrupt that gets heavy, or
+ * gets heavier than the planner can leave alone, queues an irq_work.
+ *
+ * Lifetime
+ *
+ * Off means that there is no thread, that nothing is measured and that the
+ * static key is off. What the planner remembers of an interrupt hangs off its
+ * descriptor, is allocated by the first pass that sees a load and lives as long
+ * as the descriptor. When the balancer is switched on again it starts from
+ * nothing: irq_balance_init() voids all that is remembered.
+ *
+ * Locks
+ *
+ *   irq_balance_mode_mutex	on, off, observe: outermost
+ *     irq_balance_pass_mutex	a pass, the settings, the statistics
+ *       desc->lock		one interrupt at a time
+ *
+ * The thread takes the pass mutex only, so that it can be stopped under the
+ * mode mutex. It holds references on the descriptors during a pass. They keep
+ * the memory, not the interrupt: whether it still may be moved is checked under
+ * desc->lock when it is.
+ *
+ * Races
+ *
+ *  1. The user writes smp_affinity between plan and move: the move finds its
+ *     target outside the mask, fails with -ENODEV and is forgotten. If the
+ *     target is in the new mask too, it is as good as any.
+ *  2. The user writes while a deferred move waits for its interrupt:
+ *     irq_set_affinity_locked() calls it off under desc->lock.
+ *  3. The target goes offline between plan and move: as 1. While a deferred
+ *     move waits: cpu_online() is tested when it is done, with interrupts
+ *     disabled, and CPUs go offline in stop_machine().
+ *  4. The interrupt is freed, and perhaps requested again, between plan and
+ *     move: whether it may be moved is looked at again under desc->lock. The
+ *     new owner gets a CPU of its mask; it would have got some CPU anyway.
+ *  5. The interrupt is kicked again while the thread is on its way to sleep:
+ *     the flag is set before the wake-up and tested after the state is set, as
+ *     ever.
+ */
+#define pr_fmt(fmt) "irq_balance: " fmt
+
+#include <linux/cacheinfo.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/freezer.h>
+#include <linux/init.h>
+#include <linux/irq.h>
+#include <linux/irq_work.h>
+#include <linux/kernel_stat.h>
+#include <linux/kthread.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/cputime.h>
+#include <linux/sched/isolation.h>
+#include <linux/sched/topology.h>
+#include <linux/slab.h>
+#include <linux/suspend.h>
+#include <linux/timekeeping.h>
+#include <linux/topology.h>
+#include <linux/wait.h>
+
+#include "internals.h"
+#include "balance.h"
+
+#define CREATE_TRACE_POINTS
+#include "balance_trace.h"
+
+/* A CPU without a free vector gets no newcomers for this long */
+#define IRQ_BALANCE_FULL_NS	(10 * NSEC_PER_SEC)
+
+static_assert(IRQ_BALANCE_QUANTUM == IRQ_BALANCE_QUANTUM_NS);
+
+/**
+ * struct irq_balance_source - Where the times of a CPU come from
+ * @own:	highest softirq time so far that no interrupt was charged for, ns
+ * @full_until:	ktime_get_ns() until which it gets no newcomers
+ */
+struct irq_balance_source {
+	u64	own;
+	u64	full_until;
+};
+
+/* Everything that a pass works on, under irq_balance_pass_mutex */
+struct irq_balance_map {
+	struct irq_balance		policy;
+	struct irq_balance_cpu		*cpus;
+	struct irq_balance_source	*sources;
+	struct irq_balance_irq		*irqs;
+	struct irq_desc			**descs;
+	void				*work;
+	unsigned int			size;
+	unsigned int			nr;
+	struct cpumask			usable;
+};
+
+DEFINE_MUTEX(irq_balance_pass_mutex);
+struct irq_balance_settings irq_balance_settings;
+struct irq_balance_stats irq_balance_stats;
+
+static struct irq_balance_map irq_balance_map;
+
+static DEFINE_MUTEX(irq_balance_mode_mutex);
+static enum irq_balance_mode irq_balance_mode;
+static enum irq_balance_mode irq_balance_boot_mode __initdata =
+	IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_ON) ? IRQ_BALANCE_ON :
+	IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_OBSERVE) ? IRQ_BALANCE_OBSERVE : IRQ_BALANCE_OFF;
+
+static struct task_struct *irq_balance_task;
+static u64 irq_balance_past_cpu_time;
+static DECLARE_WAIT_QUEUE_HEAD(irq_balance_wait);
+static bool irq_balance_kicked;
+static bool irq_balance_wanted;
+static bool irq_balance_new_topology;
+
+static const char * const irq_balance_mode_names[] = {
+	[IRQ_BALANCE_OFF]	= "off",
+	[IRQ_BALANCE_OBSERVE]	= "observe",
+	[IRQ_BALANCE_ON]	= "on",
+};
+
+/**
+ * irq_balance_mode_name - The word for a mode in sysfs and on the command line
+ * @mode:	the mode
+ *
+ * Return: the word
+ */
+const char *irq_balance_mode_name(enum irq_balance_mode mode)
+{
+	return irq_balance_mode_names[mode];
+}
+
+/**
+ * irq_balance_replan - Have the thread look again at once
+ *
+ * Context: any in which a wait queue may be woken.
+ */
+void irq_balance_replan(void)
+{
+	WRITE_ONCE(irq_balance_wanted, true);
+	wake_up(&irq_balance_wait);
+}
+
+/* The entry path says that the load of an interrupt has risen */
+static void irq_balance_kick_func(struct irq_work *work)
+{
+	WRITE_ONCE(irq_balance_kicked, true);
+	irq_balance_replan();
+}
+
+static struct irq_work irq_balance_kick_work = IRQ_WORK_INIT(irq_balance_kick_func);
+
+/* The planner's cut between light and heavy, as the length of a quantum */
+static u32 irq_balance_heavy_limit(void)
+{
+	return min_t(u64, U32_MAX, div_u64(1000ULL * IRQ_BALANCE_QUANTUM,
+					   irq_balance_settings.heavy));
+}
+
+/* CPUs of one cache, core or package are given the number of the lowest */
+static void irq_balance_collect_topology(struct irq_balance_map *map)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		struct irq_balance_cpu *c = &map->cpus[cpu];
+		struct cacheinfo *llc;
+		unsigned int other;
+
+		c->node = cpu_to_node(cpu);
+		c->core = cpumask_first(topology_sibling_cpumask(cpu));
+		c->package = cpu;
+		for_each_online_cpu(other) {
+			if (topology_physical_package_id(other) ==
+			    topology_physical_package_id(cpu)) {
+				c->package = other;
+				break;
+			}
+		}
+		llc = get_cpu_cacheinfo_llc(cpu);
+		c->llc = llc ? cpumask_first(&llc->shared_cpu_map) : c->package;
+	}
+}
+
+static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
+{
+	unsigned int cpu;
+
+	/* A cpuset partition may replace the mask at any time */
+	scoped_guard(rcu)
+		cpumask_and(&map->usable, cpu_online_mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
+
+	for_each_possible_cpu(cpu) {
+		struct irq_balance_source *source = &map->sources[cpu];
+		u64 own = kcpustat_field(CPUTIME_SOFTIRQ, cpu) - irq_balance_soft_charged_on(cpu);
+		struct irq_balance_cpu *c = &map->cpus[cpu];
+
+		/*
+		 * Softirq time that was charged to no interrupt is the CPU's own.
+		 * Both terms come in jumps and what goes down comes up again, so
+		 * only a new maximum counts. Hard interrupts that cannot be moved
+		 * are in the map. The rest of the CPU's hard interrupt time is the
+		 * entry and exit of the others, which moves with them.
+		 */
+		if ((s64)(own - source->own) > 0) {
+			c->time += own - source->own;
+			source->own = own;
+		}
+
+		c->capacity = clamp(arch_scale_cpu_capacity(cpu), 1UL, (unsigned long)IRQ_BALANCE_CAPACITY);
+		c->usable = cpumask_test_cpu(cpu, &map->usable);
+		c->full = now < source->full_until;
+	}
+}
+
+/* Learn how the move that the last pass asked for went */
+static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
+{
+	struct irq_balance_stats *stats = &irq_balance_stats;
+	struct irq_balance_entry *entry = desc->balance.entry;
+	int error;
+
+	if (!entry->moving)
+		return;
+
+	entry->moving = false;
+	error = irq_balance_move_result(desc);
+	switch (error) {
+	case 0:
+		return;
+	case -EBUSY:
+		stats->busy++;
+		break;
+	case -ENOSPC:
+		stats->no_vector++;
+		irq_balance_map.sources[entry->target].full_until = now + IRQ_BALANCE_FULL_NS;
+		break;
+	case -ETIMEDOUT:
+		stats->expired++;
+		break;
+	case -ECANCELED:
+		stats->cancelled++;
+		break;
+	default:
+		stats->failed++;
+	}
+	trace_irq_balance_fail(irq_desc_get_irq(desc), entry->target, error);
+}
+
+/*
+ * Whether the affinity mask leaves no choice. One CPU is a pin even if it is a
+ * CPU that is not to be used; no usable CPU means that the user knows better.
+ */
+static bool irq_balance_mask_is_pin(struct irq_desc *desc)
+{
+	const struct cpumask *affinity = irq_data_get_affinity_mask(&desc->irq_data);
+	const struct cpumask *effective = irq_data_get_effective_affinity_mask(&desc->irq_data);
+	const struct cpumask *usable = &irq_balance_map.usable;
+	unsigned int first;
+
+	lockdep_assert_held(&irq_balance_pass_mutex);
+	lockdep_assert_held(&desc->lock);
+
+	first = cpumask_first_and(affinity, usable);
+	if (cpumask_weight(affinity) == 1 || first >= nr_cpu_ids)
+		return true;
+
+	return cpumask_test_cpu(first, effective) &&
+	       cpumask_next_and(first, affinity, usable) >= nr_cpu_ids;
+}
+
+/**
+ * irq_balance_is_pinned - Tell whether the affinity mask leaves no choice
+ * @desc:	descriptor of the interrupt
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: true if there is but one CPU that may be used, or none
+ */
+bool irq_balance_is_pinned(struct irq_desc *desc)
+{
+	guard(mutex)(&irq_balance_pass_mutex);
+	guard(raw_spinlock_irq)(&desc->lock);
+
+	return irq_balance_mask_is_pin(desc);
+}
+
+/* Returns whether the interrupt is one for the planner */
+static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
+{
+	struct irq_balance_load load;
+	struct irq_balance_entry *entry;
+
+	/* Never timed: never happened, or is one that is not */
+	if (!READ_ONCE(desc->balance.stamp))
+		return false;
+
+	if (!desc->balance.entry) {
+		entry = kzalloc(struct_size(entry, allowed, BITS_TO_LONGS(nr_cpu_ids)), GFP_KERNEL);
+		if (!entry)
+			return false;
+		desc->balance.entry = entry;
+	}
+
+	guard(raw_spinlock_irq)(&desc->lock);
+	entry = desc->balance.entry;
+	irq_balance_collect_result(desc, now);
+	irq_balance_load_flush(desc, &load);
+
+	irq->irq = irq_desc_get_irq(desc);
+	irq->node = irq_desc_get_node(desc);
+	irq->cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+	irq->time = load.time_ns + load.soft_ns;
+	irq->state = &entry->state;
+	irq->allowed = NULL;
+
+	if (irq_balance_why_fixed(desc) == IRQ_BALANCE_MOVABLE && !irq_balance_mask_is_pin(desc)) {
+		bitmap_copy(entry->allowed, cpumask_bits(irq_data_get_affinity_mask(&desc->irq_data)),
+			    nr_cpu_ids);
+		irq->allowed = entry->allowed;
+	}
+	return true;
+}
+
+static struct irq_desc *irq_balance_get_desc(unsigned int irq)
+{
+	struct irq_desc *desc;
+
+	guard(rcu)();
+	while ((desc = irq_find_desc_at_or_after(irq))) {
+		if (irq_desc_get_ref(desc))
+			return desc;
+		irq = irq_desc_get_irq(desc) + 1;
+	}
+	return NULL;
+}
+
+static int irq_balance_grow(struct irq_balance_map *map)
+{
+	unsigned int size = max(64U, 2 * map->size);
+	struct irq_balance_irq *irqs;
+	struct irq_desc **descs;
+	void *work;
+
+	irqs = kvcalloc(size, sizeof(*irqs), GFP_KERNEL);
+	descs = kvcalloc(size, sizeof(*descs), GFP_KERNEL);
+	work = kvzalloc(irq_balance_work_size(size, nr_cpu_ids), GFP_KERNEL);
+	if (!irqs || !descs || !work) {
+		kvfree(irqs);
+		kvfree(descs);
+		kvfree(work);
+		return -ENOMEM;
+	}
+
+	if (map->nr) {
+		memcpy(irqs, map->irqs, map->nr * sizeof(*irqs));
+		memcpy(descs, map->descs, map->nr * sizeof(*descs));
+	}
+	kvfree(map->irqs);
+	kvfree(map->descs);
+	kvfree(map->work);
+
+	map->irqs = irqs;
+	map->descs = descs;
+	map->work = work;
+	map->size = size;
+	irq_balance_init(&map->policy, work, size, nr_cpu_ids);
+	return 0;
+}
+
+static void irq_balance_collect(struct irq_balance_map *map, u64 now)
+{
+	struct irq_desc *desc;
+	unsigned int irq;
+
+	lockdep_assert_held(&irq_balance_pass_mutex);
+
+	/* Under the hotplug lock, as topology masks change */
+	if (xchg(&irq_balance_new_topology, false)) {
+		guard(cpus_read_lock)();
+		irq_balance_collect_topology(map);
+	}
+	irq_balance_collect_cpus(map, now);
+
+	map->nr = 0;
+	for (irq = 0; (desc = irq_balance_get_desc(irq)); irq = irq_desc_get_irq(desc) + 1) {
+		if ((map->nr == map->size && irq_balance_grow(map)) ||
+		    !irq_balance_collect_irq(desc, &map->irqs[map->nr], now)) {
+			irq_desc_put_ref(desc);
+			continue;
+		}
+		map->descs[map->nr++] = desc;
+	}
+}
+
+static void irq_balance_publish_one(struct irq_desc *desc, struct irq_balance_irq *irq)
+{
+	struct irq_balance_entry *entry = desc->balance.entry;
+
+	if (READ_ONCE(irq_balance_mode) != IRQ_BALANCE_ON) {
+		trace_irq_balance_propose(irq->irq, irq->cpu, irq->target, irq->reason,
+					  irq->load, irq->gain);
+		return;
+	}
+
+	trace_irq_balance_move(irq->irq, irq->cpu, irq->target, irq->reason,
+			       irq->load, irq->gain);
+
+	guard(raw_spinlock_irq)(&desc->lock);
+	entry->target = irq->target;
+	entry->moving = true;
+	irq_balance_move(desc, irq->target);
+	irq_balance_stats.moves[irq->reason]++;
+}
+
+/* Publish the moves, tell entry what to kick for, and drop the references */
+static void irq_balance_publish(struct irq_balance_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nr; i++) {
+		struct irq_balance_irq *irq = &map->irqs[i];
+		struct irq_desc *desc = map->descs[i];
+
+		WRITE_ONCE(desc->balance.limit, irq->state->limit);
+		if (irq->target != irq->cpu)
+			irq_balance_publish_one(desc, irq);
+		irq_desc_put_ref(desc);
+	}
+}
+
+static u64 irq_balance_worst(struct irq_balance_map *map)
+{
+	unsigned int cpu;
+	u64 worst = 0;
+
+	for_each_cpu(cpu, &map->usable)
+		worst = max(worst, map->cpus[cpu].load);
+	return worst;
+}
+
+/* Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none */
+static u64 irq_balance_run(void)
+{
+	struct irq_balance_map *map = &irq_balance_map;
+	struct irq_balance *policy = &map->policy;
+	u64 now = ktime_get_ns();
+	unsigned int moves;
+
+	guard(mutex)(&irq_balance_pass_mutex);
+
+	policy->kicked = xchg(&irq_balance_kicked, false);
+	irq_balance_load_set_kick(&irq_balance_kick_work, irq_balance_heavy_limit());
+	irq_balance_collect(map, now);
+	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
+				 map->irqs, map->nr);
+	irq_balance_stats.passes++;
+	if (trace_irq_balance_plan_enabled())
+		trace_irq_balance_plan(policy->nr_heavy, irq_balance_worst(map),
+				       policy->active ? policy->after : irq_balance_worst(map),
+				       moves, policy->interval_ms);
+	irq_balance_publish(map);
+
+	return policy->next;
+}
+
+/* Sleep until @next, or until kicked but at least the shortest interval */
+static void irq_balance_sleep(u64 next)
+{
+	u64 now = ktime_get_ns(), earliest;
+
+	earliest = now + READ_ONCE(irq_balance_settings.interval_min_ms) * NSEC_PER_MSEC;
+	if (next > earliest) {
+		long timeout = next == IRQ_BALANCE_NO_TIMER ? MAX_SCHEDULE_TIMEOUT :
+			       nsecs_to_jiffies(next - now) + 1;
+
+		wait_event_freezable_timeout(irq_balance_wait,
+					     READ_ONCE(irq_balance_wanted) || kthread_should_stop(),
+					     timeout);
+		now = ktime_get_ns();
+	}
+	if (next > earliest)
+		next = earliest;
+	if (now < next)
+		wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(),
+					     nsecs_to_jiffies(next - now) + 1);
+}
+
+static int irq_balance_thread(void *unused)
+{
+	set_freezable();
+
+	while (!kthread_should_stop()) {
+		WRITE_ONCE(irq_balance_wanted, false);
+		irq_balance_sleep(irq_balance_run());
+	}
+	return 0;
+}
+
+/* CPUs that come and go: the map is drawn anew, and a plan may be due */
+static int irq_balance_cpu_changed(unsigned int cpu)
+{
+	WRITE_ONCE(irq_balance_new_topology, true);
+	irq_balance_replan();
+	return 0;
+}
+
+static int irq_balance_pm_notify(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	if (event == PM_POST_SUSPEND || event == PM_POST_HIBERNATION)
+		irq_balance_replan();
+	return NOTIFY_OK;
+}
+
+static struct notifier_block irq_balance_pm_nb = {
+	.notifier_call = irq_balance_pm_notify,
+};
+
+/* Moves that wait for an interrupt must not be done after the user said off */
+static void irq_balance_cancel_all(void)
+{
+	struct irq_desc *desc;
+	unsigned int irq;
+
+	for (irq = 0; (desc = irq_balance_get_desc(irq)); irq = irq_desc_get_irq(desc) + 1) {
+		scoped_guard(raw_spinlock_irq, &desc->lock)
+			irq_balance_cancel(desc);
+		irq_desc_put_ref(desc);
+	}
+}
+
+static int irq_balance_start(void)
+{
+	struct irq_balance_map *map = &irq_balance_map;
+	struct task_struct *task;
+
+	scoped_guard(mutex, &irq_balance_pass_mutex) {
+		if (!map->size && irq_balance_grow(map))
+			return -ENOMEM;
+		/* Start from a clean map */
+		memset(map->cpus, 0, nr_cpu_ids * sizeof(*map->cpus));
+		irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
+	}
+	WRITE_ONCE(irq_balance_new_topology, true);
+	irq_balance_load_get();
+
+	task = kthread_run(irq_balance_thread, NULL, "kirqd");
+	if (IS_ERR(task)) {
+		irq_balance_load_put();
+		return PTR_ERR(task);
+	}
+	irq_balance_task = task;
+	return 0;
+}
+
+static void irq_balance_stop(void)
+{
+	irq_balance_past_cpu_time += task_sched_runtime(irq_balance_task);
+	kthread_stop(irq_balance_task);
+	irq_balance_task = NULL;
+
+	irq_balance_load_set_kick(NULL, 0);
+	irq_balance_load_put();
+	irq_work_sync(&irq_balance_kick_work);
+	irq_balance_cancel_all();
+}
+
+/**
+ * irq_balance_set_mode - Switch the balancer off, on, or to observe
+ * @mode:	the new mode
+ *
+ * Off leaves every interrupt where it is.
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: 0 or -errno, then the mode is unchanged
+ */
+int irq_balance_set_mode(enum irq_balance_mode mode)
+{
+	enum irq_balance_mode old;
+	int ret = 0;
+
+	guard(mutex)(&irq_balance_mode_mutex);
+
+	old = irq_balance_mode;
+	if (mode == old)
+		return 0;
+
+	/* Plans of one mode are not carried out in another */
+	if (old != IRQ_BALANCE_OFF)
+		irq_balance_stop();
+	WRITE_ONCE(irq_balance_mode, mode);
+	if (mode != IRQ_BALANCE_OFF)
+		ret = irq_balance_start();
+	if (ret)
+		WRITE_ONCE(irq_balance_mode, IRQ_BALANCE_OFF);
+	return ret;
+}
+
+/**
+ * irq_balance_get_mode - What the balancer does at present
+ *
+ * Return: the mode
+ */
+enum irq_balance_mode irq_balance_get_mode(void)
+{
+	return READ_ONCE(irq_balance_mode);
+}
+
+/**
+ * irq_balance_cpu_time_ns - CPU time that the balancer's thread has used
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: ns since boot
+ */
+u64 irq_balance_cpu_time_ns(void)
+{
+	guard(mutex)(&irq_balance_mode_mutex);
+
+	return irq_balance_past_cpu_time +
+	       (irq_balance_task ? task_sched_runtime(irq_balance_task) : 0);
+}
+
+static int __init irq_balance_setup(char *str)
+{
+	int mode = match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, str);
+
+	if (mode < 0)
+		pr_err("irqbalance=%s: expected off, on or observe; it is %s\n", str,
+		       irq_balance_mode_names[irq_balance_boot_mode]);
+	else
+		irq_balance_boot_mode = mode;
+	return 1;
+}
+__setup("irqbalance=", irq_balance_setup);
+
+static int __init irq_balance_late_init(void)
+{
+	struct irq_balance_map *map = &irq_balance_map;
+	int ret;
+
+	irq_balance_settings_init(&irq_balance_settings);
+
+	map->cpus = kvcalloc(nr_cpu_ids, sizeof(*map->cpus), GFP_KERNEL);
+	map->sources = kvcalloc(nr_cpu_ids, sizeof(*map->sources), GFP_KERNEL);
+	if (!map->cpus || !map->sources)
+		return -ENOMEM;
+
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "irq/balance:online",
+				irq_balance_cpu_changed, irq_balance_cpu_changed);
+	if (ret < 0)
+		return ret;
+	register_pm_notifier(&irq_balance_pm_nb);
+
+	ret = irq_balance_set_mode(irq_balance_boot_mode);
+	if (!ret)
+		pr_info("%s\n", irq_balance_mode_names[irq_balance_boot_mode]);
+	return ret;
+}
+late_initcall(irq_balance_late_init);

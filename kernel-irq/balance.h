@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The balancer's own interfaces: what its thread and its sysfs files share */
+#ifndef _KERNEL_IRQ_BALANCE_H
+#define _KERNEL_IRQ_BALANCE_H
+
+#include <linux/cleanup.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+
+#include "balance_move.h"
+#include "balance_plan.h"
+
+/**
+ * enum irq_balance_mode - What the balancer does
+ * @IRQ_BALANCE_OFF:	nothing, at no cost
+ * @IRQ_BALANCE_OBSERVE: measures and plans
+ * @IRQ_BALANCE_ON:	moves as well
+ * @IRQ_BALANCE_NR_MODES: number of modes, not a mode
+ */
+enum irq_balance_mode {
+	IRQ_BALANCE_OFF,
+	IRQ_BALANCE_OBSERVE,
+	IRQ_BALANCE_ON,
+	IRQ_BALANCE_NR_MODES
+};
+
+/**
+ * struct irq_balance_entry - What the thread remembers of one interrupt
+ * @state:	what the planner does
+ * @target:	CPU of the move that is under way
+ * @moving:	whether one is
+ * @allowed:	affinity mask as the present pass saw it
+ */
+struct irq_balance_entry {
+	struct irq_balance_state	state;
+	unsigned int			target;
+	bool				moving;
+	unsigned long			allowed[];
+};
+
+/**
+ * struct irq_balance_stats - What the balancer has done since boot
+ * @passes:	times it looked
+ * @moves:	moves that were asked for, by enum irq_balance_reason
+ * @busy:	moves put off as the last one was not cleaned up (-EBUSY)
+ * @no_vector:	moves refused as the CPU had no vector left (-ENOSPC)
+ * @expired:	moves called off as no interrupt came to do them
+ * @cancelled:	moves overtaken by a write to the mask, a shutdown or hotplug
+ * @failed:	moves that failed for any other reason
+ */
+struct irq_balance_stats {
+	u64	passes;
+	u64	moves[IRQ_BALANCE_NR_REASONS];
+	u64	busy;
+	u64	no_vector;
+	u64	expired;
+	u64	cancelled;
+	u64	failed;
+};
+
+/* Guards the settings, the statistics and everything a pass works on */
+extern struct mutex irq_balance_pass_mutex;
+extern struct irq_balance_settings irq_balance_settings;
+extern struct irq_balance_stats irq_balance_stats;
+
+const char *irq_balance_mode_name(enum irq_balance_mode mode);
+enum irq_balance_mode irq_balance_get_mode(void);
+int irq_balance_set_mode(enum irq_balance_mode mode);
+u64 irq_balance_cpu_time_ns(void);
+void irq_balance_replan(void);
+bool irq_balance_is_pinned(struct irq_desc *desc);
+
+#endif /* _KERNEL_IRQ_BALANCE_H */

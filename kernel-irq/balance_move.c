@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Moving an interrupt inside its affinity mask.
+ *
+ * The user's mask is policy: irq_common_data.affinity, what
+ * /proc/irq/N/smp_affinity shows, what hotplug falls back to. The CPU of the
+ * mask which is interrupted is mechanism: the effective affinity. Only the
+ * latter is changed here, by handing the chip a mask of one CPU and not copying
+ * it. irq_set_affinity() cannot be used: it makes the one CPU the user's mask.
+ *
+ * Chips that may be programmed from any context are, by the caller. For
+ * those with IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with
+ * IRQD_BALANCE_PENDING, which the flow handlers' test for the user's pending
+ * move looks at in the same load, and applied by the next interrupt.
+ *
+ * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only:
+ *
+ *   set	irq_balance_move(), never with IRQD_SETAFFINITY_PENDING
+ *   done	irq_balance_move_masked(), from irq_move_masked_irq()
+ *   called off	irq_balance_cancel(), by whatever changes the route otherwise: a
+ *		write to the affinity mask, startup, shutdown, CPU hotplug; and by
+ *		the balancer, if no interrupt came until it looked again
+ *
+ * The pending mask is not used: it is what readers of the affinity mask are
+ * shown and what CPU hotplug makes the user's mask.
+ */
+#include <linux/cpumask.h>
+#include <linux/irq.h>
+
+#include "internals.h"
+
+/**
+ * irq_balance_why_fixed - Tell why an interrupt must not be moved
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * Knows the interrupt and its chip. Whether the mask has a choice to offer is
+ * up to the caller, who knows which CPUs may be used.
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ *
+ * Return: IRQ_BALANCE_MOVABLE, or the reason
+ */
+enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	struct irq_chip *chip = irq_data_get_irq_chip(data);
+
+	lockdep_assert_held(&desc->lock);
+
+	if (!desc->action)
+		return IRQ_BALANCE_UNUSED;
+	if (irq_desc_is_chained(desc))
+		return IRQ_BALANCE_CHAINED;
+	if (irq_is_nmi(desc))
+		return IRQ_BALANCE_NMI;
+	if (irq_settings_is_nested_thread(desc))
+		return IRQ_BALANCE_NESTED;
+	if (irqd_is_per_cpu(data))
+		return IRQ_BALANCE_PER_CPU;
+	if (irqd_affinity_is_managed(data))
+		return IRQ_BALANCE_MANAGED;
+	if (!irqd_can_balance(data))
+		return IRQ_BALANCE_NO_BALANCING;
+	if (no_irq_affinity || !chip || !chip->irq_set_affinity)
+		return IRQ_BALANCE_NO_AFFINITY;
+	if (!irqd_is_started(data) || !irqd_is_activated(data) || irqd_irq_disabled(data))
+		return IRQ_BALANCE_STOPPED;
+	if (irqd_is_forwarded_to_vcpu(data))
+		return IRQ_BALANCE_FORWARDED;
+	/* Every interrupt would cost an IPI once it left its demultiplexer's CPU */
+	if (chip->irq_set_affinity == irq_chip_redirect_set_affinity)
+		return IRQ_BALANCE_REDIRECTED;
+	/* Chips which do not say where they deliver, or deliver to several CPUs */
+	if (desc->balance.error == -EOPNOTSUPP ||
+	    cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1)
+		return IRQ_BALANCE_CHIP;
+	if (desc->balance.opted_out)
+		return IRQ_BALANCE_OPTED_OUT;
+	if (irqd_is_setaffinity_pending(data))
+		return IRQ_BALANCE_USER_MOVE;
+
+	return IRQ_BALANCE_MOVABLE;
+}
+
+/*
+ * An online target cannot go away meanwhile: CPUs leave the online mask in
+ * stop_machine(), which waits for this CPU to enable interrupts.
+ */
+static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	if (!cpu_online(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(data)))
+		return -ENODEV;
+
+	return irq_set_effective_cpu(data, cpu);
+}
+
+/**
+ * irq_balance_move - Deliver an interrupt to another CPU of its affinity mask
+ * @desc:	descriptor of the interrupt, locked
+ * @cpu:	where to
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ *
+ * Return: 0 if done; -EINPROGRESS if the next interrupt will do it, then
+ * irq_balance_move_result() tells how that went; -EPERM if the interrupt must
+ * not be moved; -ENODEV if @cpu is offline or not in the mask; or what the chip
+ * says: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no
+ * vector left, -EOPNOTSUPP if it cannot be done without changing the mask.
+ */
+int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	lockdep_assert_held(&desc->lock);
+
+	if (irq_balance_why_fixed(desc) != IRQ_BALANCE_MOVABLE)
+		return -EPERM;
+
+	if (irq_can_move_pcntxt(data)) {
+		desc->balance.error = irq_balance_set_cpu(desc, cpu);
+	} else {
+		desc->balance.target = cpu;
+		desc->balance.error = -EINPROGRESS;
+		irqd_set(data, IRQD_BALANCE_PENDING);
+	}
+	return desc->balance.error;
+}
+
+/**
+ * irq_balance_move_result - Ask for the outcome of the last move, and end it
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * A move for which no interrupt came is called off.
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ *
+ * Return: 0 if there was none or it succeeded; -ETIMEDOUT if no interrupt came;
+ * -ECANCELED if something else set the route; else as irq_balance_move()
+ */
+int irq_balance_move_result(struct irq_desc *desc)
+{
+	int ret = desc->balance.error;
+
+	lockdep_assert_held(&desc->lock);
+
+	if (ret == -EINPROGRESS) {
+		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
+		ret = -ETIMEDOUT;
+	}
+	/* A chip that cannot will not be asked again */
+	if (ret != -EOPNOTSUPP)
+		desc->balance.error = 0;
+	return ret;
+}
+
+/**
+ * irq_balance_move_masked - Do the balancer's pending move
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * -EBUSY is left to the balancer. The retry that a user's move gets would mask
+ * and unmask the line at every interrupt until the last move is cleaned up.
+ *
+ * Context: hard interrupt of @desc, masked at the chip, desc->lock held.
+ *
+ * Return: false if there is no such move and the user's may be due
+ */
+bool irq_balance_move_masked(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	lockdep_assert_held(&desc->lock);
+
+	if (irqd_is_setaffinity_pending(data))
+		return false;
+
+	irqd_clear(data, IRQD_BALANCE_PENDING);
+	desc->balance.error = irq_balance_set_cpu(desc, desc->balance.target);
+	return true;
+}
+
+/**
+ * irq_balance_cancel - Call off the balancer's pending move
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * To be called by everything else that sets the route of an interrupt, before
+ * it does.
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ */
+void irq_balance_cancel(struct irq_desc *desc)
+{
+	lockdep_assert_held(&desc->lock);
+
+	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING)) {
+		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
+		desc->balance.error = -ECANCELED;
+	}
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The interrupt balancer's files in sysfs. Values are checked and shown here;
+ * what they mean is elsewhere.
+ *
+ *   /sys/kernel/irq_balance/		state and settings
+ *   /sys/kernel/irq_balance/stats/	what it has done
+ *   /sys/kernel/irq/N/			one interrupt
+ */
+#define pr_fmt(fmt) "irq_balance: " fmt
+
+#include <linux/init.h>
+#include <linux/irq.h>
+#include <linux/kobject.h>
+#include <linux/kstrtox.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include "internals.h"
+#include "balance.h"
+
+static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", irq_balance_mode_name(irq_balance_get_mode()));
+}
+
+static ssize_t state_store(struct kobject *kobj, struct kobj_attribute *attr,
+			   const char *buf, size_t count)
+{
+	enum irq_balance_mode mode;
+	int ret;
+
+	for (mode = 0; mode < IRQ_BALANCE_NR_MODES; mode++) {
+		if (sysfs_streq(buf, irq_balance_mode_name(mode))) {
+			ret = irq_balance_set_mode(mode);
+			return ret ? : count;
+		}
+	}
+	pr_err_ratelimited("state: expected off, observe or on\n");
+	return -EINVAL;
+}
+
+static struct kobj_attribute irq_balance_state_attr = __ATTR_RW(state);
+
+static struct attribute *irq_balance_attrs[] = {
+	&irq_balance_state_attr.attr,
+	NULL
+};
+
+static const struct attribute_group irq_balance_group = {
+	.attrs = irq_balance_attrs,
+};
+
+/* A setting: a file for each row of irq_balance_knobs[] */
+struct irq_balance_knob_attr {
+	struct kobj_attribute		attr;
+	const struct irq_balance_knob	*knob;
+};
+
+static bool irq_balance_knob_is_policy(const struct irq_balance_knob *knob)
+{
+	return knob->offset == offsetof(struct irq_balance_settings, policy);
+}
+
+static ssize_t irq_balance_knob_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	const struct irq_balance_knob *knob = container_of(attr, struct irq_balance_knob_attr,
+							   attr)->knob;
+	u32 value = READ_ONCE(*(u32 *)((void *)&irq_balance_settings + knob->offset));
+
+	if (irq_balance_knob_is_policy(knob))
+		return sysfs_emit(buf, "%s\n", irq_balance_policy_name(value));
+	return sysfs_emit(buf, "%u\n", value);
+}
+
+static int irq_balance_parse_policy(const char *buf, u32 *value)
+{
+	u32 policy;
+
+	for (policy = 0; policy < IRQ_BALANCE_NR_POLICIES; policy++) {
+		if (sysfs_streq(buf, irq_balance_policy_name(policy))) {
+			*value = policy;
+			return 0;
+		}
+	}
+	pr_err_ratelimited("policy: expected balance, rotate or compact\n");
+	return -EINVAL;
+}
+
+static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribute *attr,
+				      const char *buf, size_t count)
+{
+	const struct irq_balance_knob *knob = container_of(attr, struct irq_balance_knob_attr,
+							   attr)->knob;
+	u32 value;
+	int ret;
+
+	if (irq_balance_knob_is_policy(knob)) {
+		ret = irq_balance_parse_policy(buf, &value);
+		if (ret)
+			return ret;
+	} else if (kstrtou32(buf, 10, &value)) {
+		value = U32_MAX;
+	}
+
+	scoped_guard(mutex, &irq_balance_pass_mutex)
+		ret = irq_balance_settings_store(&irq_balance_settings, knob, value);
+	if (ret) {
+		pr_err_ratelimited("%s: expected %u to %u%s\n", knob->name, knob->min, knob->max,
+				   knob->max == U32_MAX ? "" : ", interval_min_ms <= interval_max_ms");
+		return ret;
+	}
+	irq_balance_replan();
+	return count;
+}
+
+/* A counter: name and place in struct irq_balance_stats */
+struct irq_balance_stat_attr {
+	struct kobj_attribute	attr;
+	size_t			offset;
+};
+
+static ssize_t irq_balance_stat_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct irq_balance_stat_attr, attr)->offset;
+
+	guard(mutex)(&irq_balance_pass_mutex);
+	return sysfs_emit(buf, "%llu\n", *(u64 *)((void *)&irq_balance_stats + offset));
+}
+
+#define IRQ_BALANCE_STAT(_name, _member)						\
+static struct irq_balance_stat_attr irq_balance_stat_##_name = {			\
+	.attr	= __ATTR(_name, 0444, irq_balance_stat_show, NULL),			\
+	.offset	= offsetof(struct irq_balance_stats, _member),				\
+}
+
+IRQ_BALANCE_STAT(passes, passes);
+IRQ_BALANCE_STAT(moves_imbalance, moves[IRQ_BALANCE_REASON_IMBALANCE]);
+IRQ_BALANCE_STAT(moves_capacity, moves[IRQ_BALANCE_REASON_CAPACITY]);
+IRQ_BALANCE_STAT(moves_locality, moves[IRQ_BALANCE_REASON_LOCALITY]);
+IRQ_BALANCE_STAT(moves_affinity, moves[IRQ_BALANCE_REASON_AFFINITY]);
+IRQ_BALANCE_STAT(moves_rotate, moves[IRQ_BALANCE_REASON_ROTATE]);
+IRQ_BALANCE_STAT(moves_compact, moves[IRQ_BALANCE_REASON_COMPACT]);
+IRQ_BALANCE_STAT(failed_busy, busy);
+IRQ_BALANCE_STAT(failed_no_vector, no_vector);
+IRQ_BALANCE_STAT(failed_expired, expired);
+IRQ_BALANCE_STAT(failed_cancelled, cancelled);
+IRQ_BALANCE_STAT(failed_other, failed);
+
+static ssize_t cpu_time_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", irq_balance_cpu_time_ns());
+}
+
+static struct kobj_attribute irq_balance_cpu_time_attr = __ATTR_RO(cpu_time_ns);
+
+static struct attribute *irq_balance_stat_attrs[] = {
+	&irq_balance_stat_passes.attr.attr,
+	&irq_balance_stat_moves_imbalance.attr.attr,
+	&irq_balance_stat_moves_capacity.attr.attr,
+	&irq_balance_stat_moves_locality.attr.attr,
+	&irq_balance_stat_moves_affinity.attr.attr,
+	&irq_balance_stat_moves_rotate.attr.attr,
+	&irq_balance_stat_moves_compact.attr.attr,
+	&irq_balance_stat_failed_busy.attr.attr,
+	&irq_balance_stat_failed_no_vector.attr.attr,
+	&irq_balance_stat_failed_expired.attr.attr,
+	&irq_balance_stat_failed_cancelled.attr.attr,
+	&irq_balance_stat_failed_other.attr.attr,
+	&irq_balance_cpu_time_attr.attr,
+	NULL
+};
+
+static const struct attribute_group irq_balance_stat_group = {
+	.name	= "stats",
+	.attrs	= irq_balance_stat_attrs,
+};
+
+/* One interrupt: the files are added by irqdesc.c to what it has */
+static struct irq_desc *irq_balance_to_desc(struct kobject *kobj)
+{
+	return container_of(kobj, struct irq_desc, kobj);
+}
+
+static ssize_t balance_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", !READ_ONCE(irq_balance_to_desc(kobj)->balance.opted_out));
+}
+
+static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
+			     const char *buf, size_t count)
+{
+	struct irq_desc *desc = irq_balance_to_desc(kobj);
+	bool balance;
+
+	if (kstrtobool(buf, &balance)) {
+		pr_err_ratelimited("irq/%u/balance: expected 0 or 1\n", irq_desc_get_irq(desc));
+		return -EINVAL;
+	}
+
+	scoped_guard(raw_spinlock_irq, &desc->lock) {
+		desc->balance.opted_out = !balance;
+		if (!balance)
+			irq_balance_cancel(desc);
+	}
+	irq_balance_replan();
+	return count;
+}
+
+static struct kobj_attribute irq_balance_balance_attr = __ATTR_RW(balance);
+
+static const char * const irq_balance_fixed_names[] = {
+#define R(_id, _name)	[IRQ_BALANCE_##_id] = _name,
+	IRQ_BALANCE_FIXED_REASONS
+#undef R
+};
+
+static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct irq_desc *desc = irq_balance_to_desc(kobj);
+	enum irq_balance_fixed why;
+
+	scoped_guard(raw_spinlock_irq, &desc->lock)
+		why = irq_balance_why_fixed(desc);
+	if (why == IRQ_BALANCE_MOVABLE && irq_balance_is_pinned(desc))
+		why = IRQ_BALANCE_PINNED;
+	return sysfs_emit(buf, "%s\n", irq_balance_fixed_names[why]);
+}
+
+static struct kobj_attribute irq_balance_status_attr = __ATTR_RO(balance_status);
+
+static ssize_t balance_reason_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct irq_desc *desc = irq_balance_to_desc(kobj);
+	struct irq_balance_entry *entry;
+
+	guard(mutex)(&irq_balance_pass_mutex);
+	entry = desc->balance.entry;
+	return sysfs_emit(buf, "%s\n", irq_balance_reason_name(entry ? entry->state.reason :
+							       IRQ_BALANCE_REASON_NONE));
+}
+
+static struct kobj_attribute irq_balance_reason_attr = __ATTR_RO(balance_reason);
+
+static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct irq_desc *desc = irq_balance_to_desc(kobj);
+	struct irq_balance_entry *entry;
+	u64 load = 0;
+
+	guard(mutex)(&irq_balance_pass_mutex);
+	entry = desc->balance.entry;
+	if (entry && irq_balance_get_mode() != IRQ_BALANCE_OFF)
+		load = entry->state.load.fast;
+	return sysfs_emit(buf, "%llu\n", load);
+}
+
+static struct kobj_attribute irq_balance_load_attr = __ATTR_RO(load_ns_per_s);
+
+static ssize_t load_time_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct irq_desc *desc = irq_balance_to_desc(kobj);
+	struct irq_balance_load load;
+
+	scoped_guard(raw_spinlock_irq, &desc->lock)
+		irq_balance_load_flush(desc, &load);
+	return sysfs_emit(buf, "%llu\n", load.time_ns);
+}
+
+static struct kobj_attribute irq_balance_time_attr = __ATTR_RO(load_time_ns);
+
+static ssize_t load_max_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(irq_balance_to_desc(kobj)->balance.max));
+}
+
+static struct kobj_attribute irq_balance_max_attr = __ATTR_RO(load_max_ns);
+
+static struct attribute *irq_balance_irq_attrs[] = {
+	&irq_balance_balance_attr.attr,
+	&irq_balance_status_attr.attr,
+	&irq_balance_reason_attr.attr,
+	&irq_balance_load_attr.attr,
+	&irq_balance_time_attr.attr,
+	&irq_balance_max_attr.attr,
+	NULL
+};
+
+const struct attribute_group irq_balance_irq_group = {
+	.attrs = irq_balance_irq_attrs,
+};
+
+static int __init irq_balance_add_knobs(struct kobject *kobj)
+{
+	struct irq_balance_knob_attr *attrs;
+	unsigned int i;
+	int ret = 0;
+
+	/* Never freed, there is no way to remove the directory */
+	attrs = kcalloc(irq_balance_nr_knobs, sizeof(*attrs), GFP_KERNEL);
+	if (!attrs)
+		return -ENOMEM;
+
+	for (i = 0; i < irq_balance_nr_knobs && !ret; i++) {
+		struct kobj_attribute *attr = &attrs[i].attr;
+
+		attrs[i].knob = &irq_balance_knobs[i];
+		sysfs_attr_init(&attr->attr);
+		attr->attr.name = irq_balance_knobs[i].name;
+		attr->attr.mode = 0644;
+		attr->show = irq_balance_knob_show;
+		attr->store = irq_balance_knob_store;
+		ret = sysfs_create_file(kobj, &attr->attr);
+	}
+	return ret;
+}
+
+static int __init irq_balance_sysfs_init(void)
+{
+	struct kobject *kobj = kobject_create_and_add("irq_balance", kernel_kobj);
+	int ret;
+
+	if (!kobj)
+		return -ENOMEM;
+
+	ret = irq_balance_add_knobs(kobj);
+	if (!ret)
+		ret = sysfs_create_group(kobj, &irq_balance_stat_group);
+	/* Last, so that who finds it finds all */
+	if (!ret)
+		ret = sysfs_create_group(kobj, &irq_balance_group);
+	if (ret)
+		kobject_put(kobj);
+	return ret;
+}
+late_initcall_sync(irq_balance_sysfs_init);
