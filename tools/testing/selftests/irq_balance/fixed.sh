@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Interrupts that must not be moved stay, whatever the load.
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+begin
+now=
+read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
+[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
+find_sources 4
+[ ${#SOURCES[@]} -ge 3 ] || skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 3 are needed"
+trace_start || skip_all "no tracepoints of the balancer"
+ktap_print_msg "interrupts ${SOURCES[*]}"
+ktap_set_plan 5
+for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
+
+moves_of() { grep -c " irq_balance_move: irq=$1 " "$TRACE/trace"; }
+
+# All on one CPU: two pinned there, the third opted out
+pinned=("${SOURCES[0]}" "${SOURCES[1]}")
+out=${SOURCES[2]}
+state off
+save $IRQS/"$out"/balance
+for i in "${SOURCES[@]}"; do echo "${cpus[0]}" >"/proc/irq/$i/smp_affinity_list"; done
+load 1500 "${SOURCES[@]}"
+sleep 0.5
+for i in "${SOURCES[@]:2}"; do
+	value "/proc/irq/$i/smp_affinity" now
+	echo "${cpus[0]}-${cpus[-1]}" >"/proc/irq/$i/smp_affinity_list"
+done
+echo 0 >$IRQS/"$out"/balance
+sleep 0.5
+before=$(places "${pinned[@]}")
+stays=$(places "$out")
+trace_clear
+state on
+if [ "$BREAK" = pin ]; then
+	echo "${cpus[-1]}" >"/proc/irq/${pinned[0]}/smp_affinity_list"
+	echo 1 >$IRQS/"$out"/balance
+fi
+sleep 4
+r=0
+for i in "${pinned[@]}"; do
+	[ "$(moves_of "$i")" = 0 ] || r=1
+	value $IRQS/"$i"/balance_status now
+	[ "$now" = pinned ] || { r=1; ktap_print_msg "status of $i: $now"; }
+done
+[ "$before" = "$(places "${pinned[@]}")" ] || r=1
+result "pinned interrupts stay" $r "$(places "${pinned[@]}")"
+
+[ "$(moves_of "$out")" = 0 ] && [ "$stays" = "$(places "$out")" ]
+result "an interrupt that was opted out stays" $? "$(places "$out")"
+quiet
+state off
+
+# Managed: the kernel's own affinity
+managed=()
+for f in "$IRQS"/[0-9]*/balance_status; do
+	value "$f" now
+	f=${f%/*}
+	if [ "$now" = managed ] && value "$f/actions" actions && [ -n "$actions" ]; then managed+=("${f##*/}"); fi
+done
+if [ ${#managed[@]} -eq 0 ]; then
+	ktap_test_skip "managed interrupts stay: this machine has none"
+else
+	before=$(places "${managed[@]}")
+	state on
+	trace_clear
+	load 1500 "${SOURCES[@]}"
+	for i in "${managed[@]:0:2}"; do "$INJECT" "$i" 4000 1500 >/dev/null 2>&1 & done
+	sleep 4
+	quiet
+	r=0
+	for i in "${managed[@]}"; do [ "$(moves_of "$i")" = 0 ] || r=1; done
+	[ "$before" = "$(places "${managed[@]}")" ] || r=1
+	result "managed interrupts stay" $r "${#managed[@]} of them"
+fi
+
+# Everything that may not be moved says why
+for f in "$IRQS"/[0-9]*/balance_status; do
+	value "$f" now
+	echo "${now:-nothing}"
+done | sort | uniq -c >"$TMP/status"
+! grep -q nothing "$TMP/status"
+result "each interrupt says whether it may be moved" $? "$(tr -s ' \n' ' ' <"$TMP/status")"
+
+# No move was ever reported for one that may not be moved
+state on
+trace_clear
+load 1500 "${SOURCES[@]}"
+sleep 2
+quiet
+r=0
+sed -n 's/.* irq_balance_move: irq=\([0-9]*\) .*/\1/p' "$TRACE/trace" | sort -u >"$TMP/moved"
+while read -r i; do
+	value "$IRQS/$i/balance_status" now
+	[ "$now" = movable ] || { r=1; ktap_print_msg "$i moved and is $now"; }
+done <"$TMP/moved"
+result "only movable interrupts were moved" $r
+
+ktap_finished

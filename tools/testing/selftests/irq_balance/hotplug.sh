@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# CPUs go offline and come back while interrupts are raised and moved: none is
+# lost, none is left on a dead CPU, no mask is touched.
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+begin
+read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
+[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
+[ -w "/sys/devices/system/cpu/cpu${cpus[-1]}/online" ] || skip_all "CPUs cannot go offline"
+find_sources 4
+[ ${#SOURCES[@]} -ge 2 ] || skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
+trace_start || skip_all "no tracepoints of the balancer"
+ktap_print_msg "interrupts ${SOURCES[*]}"
+ktap_set_plan 4
+
+# What the kernel does to the masks by itself
+state off
+masks >"$TMP/masks.0"
+crowd "${cpus[@]}" || ktap_exit_fail_msg "CPUs do not go offline and online"
+masks >"$TMP/masks.off"
+crowd "${cpus[@]}"
+masks >"$TMP/masks.1"
+
+state on
+trace_clear
+declare -A count
+n=12000
+for i in "${SOURCES[@]}"; do
+	count[$i]=$(count_of "$i")
+	"$INJECT" "$i" $n 1500 >"$TMP/inject.$i" 2>&1 &
+	LOADS+=($!)
+done
+r=0
+for round in 1 2 3; do
+	crowd "${cpus[@]}" || r=1
+	# one by one, in the other order
+	for ((c = ${#cpus[@]} - 1; c > 0; c--)); do
+		echo 0 >"/sys/devices/system/cpu/cpu${cpus[c]}/online" || r=1
+		for i in "${SOURCES[@]}"; do
+			where=$(cpu_of "$i")
+			[ "$where" != "${cpus[c]}" ] || { r=1; ktap_print_msg "$i on CPU$where, which is offline"; }
+		done
+		echo 1 >"/sys/devices/system/cpu/cpu${cpus[c]}/online" || r=1
+		sleep 0.1
+	done
+done
+result "no interrupt is left on a CPU that is offline" $r "$round rounds, $(traced move) moves"
+wait "${LOADS[@]}"
+LOADS=()
+sleep 0.2
+
+r=0
+for i in "${SOURCES[@]}"; do
+	raised=$(sed -n 's/ injected.*//p' "$TMP/inject.$i")
+	served=$(($(count_of "$i") - count[$i]))
+	[ "${raised:-0}" -gt $((n / 10)) ] && [ "$served" -ge "$raised" ] || r=1
+	ktap_print_msg "$i: $raised raised, $served served; $(tail -n 1 "$TMP/inject.$i")"
+done
+result "no interrupt is lost" $r
+
+[ "$BREAK" = mask ] && echo 1 >"/proc/irq/${SOURCES[0]}/smp_affinity"
+masks >"$TMP/masks.2"
+# the same change, if any, as without the balancer
+diff "$TMP/masks.0" "$TMP/masks.1" >"$TMP/diff.off"
+diff "$TMP/masks.0" "$TMP/masks.2" >"$TMP/diff.on"
+difference=$(diff "$TMP/diff.off" "$TMP/diff.on")
+result "the balancer adds nothing to what hotplug does to the masks" $? "$difference"
+
+load 1500 "${SOURCES[@]}"
+want=${#SOURCES[@]}
+[ "$want" -le ${#cpus[@]} ] || want=${#cpus[@]}
+tries=0
+until [ "$(different_cpus "${SOURCES[@]}")" -ge "$want" ] || [ $((tries += 1)) -gt 50 ]; do
+	sleep 0.1
+done
+quiet
+[ $tries -le 50 ]
+result "the CPUs that came back are used" $? "after about $((tries * 100)) ms: $(places "${SOURCES[@]}")"
+
+ktap_finished

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For the tests beside it. They use the interrupts that the machine has: those
+# that the balancer may move, that can be raised through debugfs and whose
+# handler takes them.
+#
+# BREAK=mask|move|pin makes a test break the rules that it guards, to show that
+# this would be seen.
+
+DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC1091
+. "$DIR/../kselftest/ktap_helpers.sh"
+
+export LC_ALL=C
+BALANCER=/sys/kernel/irq_balance
+IRQS=/sys/kernel/irq
+INJECT=$DIR/inject
+BREAK=${BREAK:-}
+TMP=$(mktemp -d) || exit 1
+TRACE=
+
+cleanup() {
+	trap - EXIT
+	quiet
+	[ -n "$TRACE" ] && echo 0 >"$TRACE/tracing_on" && rmdir "$TRACE"
+	restore
+	rm -rf "$TMP"
+}
+
+# Settings and masks as they were
+SAVED=()
+save() {
+	local value
+	read -r value <"$1" && SAVED+=("$1" "$value")
+}
+restore() {
+	local i
+	for ((i = ${#SAVED[@]} - 2; i >= 0; i -= 2)); do
+		echo "${SAVED[i + 1]}" >"${SAVED[i]}" 2>/dev/null
+	done
+	SAVED=()
+}
+
+skip_all() {
+	ktap_skip_all "$*"
+	exit "$KSFT_SKIP"
+}
+
+begin() {
+	ktap_print_header
+	[ "$(id -u)" = 0 ] || skip_all "must be root"
+	[ -w $BALANCER/state ] || skip_all "no $BALANCER/state: CONFIG_IRQ_BALANCE is not set"
+	trap cleanup EXIT
+	trap 'exit 1' INT TERM
+	save $BALANCER/state
+}
+
+state() { echo "$1" >$BALANCER/state; }
+
+# result NAME STATUS [DETAILS]: a test is over
+result() {
+	if [ "$2" = 0 ]; then
+		ktap_test_pass "$1"
+	else
+		ktap_test_fail "$1"
+	fi
+	[ -z "${3:-}" ] || ktap_print_msg "$3"
+}
+
+value() { # file: its first line, without a new process
+	local line=
+	{ read -r line <"$1"; } 2>/dev/null
+	printf -v "$2" %s "$line"
+}
+
+cpu_of() {
+	local cpu
+	value "/proc/irq/$1/effective_affinity_list" cpu
+	echo "$cpu"
+}
+
+count_of() { # how often it has been served
+	local all one sum=0
+	value "$IRQS/$1/per_cpu_count" all
+	for one in ${all//,/ }; do sum=$((sum + one)); done
+	echo $sum
+}
+
+masks() {
+	local f mask
+	for f in /proc/irq/*/smp_affinity; do
+		{ read -r mask <"$f"; } 2>/dev/null && echo "$f $mask"
+	done
+}
+
+online_cpus() { # as a list of words
+	local list part
+	value /sys/devices/system/cpu/online list
+	for part in ${list//,/ }; do
+		seq "${part%-*}" "${part#*-}"
+	done
+}
+
+unhandled() {
+	sed -n 's/^unhandled //p' "/proc/irq/$1/spurious"
+}
+
+# Fills SOURCES with up to $1 interrupts to work with: those that cost most
+SOURCES=()
+find_sources() {
+	local dir irq status mask before old new
+	SOURCES=()
+	[ -x "$INJECT" ] || return
+	state observe
+	for dir in "$IRQS"/[0-9]*; do
+		irq=${dir##*/}
+		value "$dir/balance_status" status
+		[ "$status" = movable ] || continue
+		# its mask must leave the choice
+		value "/proc/irq/$irq/smp_affinity_list" mask
+		case $mask in *[-,]*) ;; *) continue ;; esac
+		before=$(unhandled "$irq")
+		value "$dir/load_time_ns" old
+		"$INJECT" "$irq" 50 2000 >/dev/null 2>&1 || continue
+		value "$dir/load_time_ns" new
+		# its handler must take it
+		[ "$(unhandled "$irq")" = "$before" ] && echo $((new - old)) "$irq"
+	done | sort -rn | head -n "$1" >"$TMP/sources"
+	state off
+	while read -r new irq; do SOURCES+=("$irq"); done <"$TMP/sources"
+	# what the test raises must count as heavy also on a fast machine
+	save $BALANCER/heavy
+	echo 1 >$BALANCER/heavy
+}
+
+# Raise these interrupts, RATE times a second each, until quiet
+LOADS=()
+load() { # rate, irq...
+	local rate=$1 irq
+	shift
+	for irq; do
+		"$INJECT" "$irq" 100000000 "$rate" >"$TMP/inject.$irq" 2>&1 &
+		LOADS+=($!)
+	done
+}
+quiet() {
+	[ ${#LOADS[@]} -eq 0 ] && return
+	kill "${LOADS[@]}" 2>/dev/null
+	wait "${LOADS[@]}" 2>/dev/null
+	LOADS=()
+}
+
+# All interrupts on the first CPU, as after a suspend
+crowd() {
+	local cpu
+	for cpu in $(online_cpus); do
+		[ "$cpu" = 0 ] || echo 0 >"/sys/devices/system/cpu/cpu$cpu/online" || return
+	done
+	for cpu in "$@"; do
+		[ "$cpu" = 0 ] || echo 1 >"/sys/devices/system/cpu/cpu$cpu/online" || return
+	done
+}
+
+places() { # where the interrupts are: "irq:cpu ..."
+	local irq
+	for irq; do printf '%s:%s ' "$irq" "$(cpu_of "$irq")"; done
+}
+
+different_cpus() { # of these interrupts
+	local irq
+	for irq; do cpu_of "$irq"; done | sort -u | wc -l
+}
+
+trace_start() {
+	local base=/sys/kernel/tracing
+	[ -d $base/instances ] || mount -t tracefs tracefs $base 2>/dev/null
+	[ -d $base/events/irq_balance ] || return 1
+	TRACE=$base/instances/irq_balance_test
+	mkdir -p $TRACE && echo 1 >$TRACE/events/irq_balance/enable && : >$TRACE/trace
+}
+traced() { # event: how many since trace_clear
+	grep -c " irq_balance_$1:" "$TRACE/trace"
+}
+settle() { # until no move for 2 s, for at most 15 s
+	local tries=0 still=0 before now
+	before=$(traced move)
+	while [ $still -lt 20 ] && [ $((tries += 1)) -lt 150 ]; do
+		sleep 0.1
+		now=$(traced move)
+		still=$((now == before ? still + 1 : 0))
+		before=$now
+	done
+	[ $still -ge 20 ]
+}
+trace_clear() { : >"$TRACE/trace"; }

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The user's masks while interrupts are being moved. The policy "rotate" makes
+# the moves: it has an interrupt move on every few milliseconds.
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+begin
+now=
+read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
+[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
+find_sources 3
+[ ${#SOURCES[@]} -ge 1 ] || skip_all "no interrupt that can be moved and raised"
+trace_start || skip_all "no tracepoints of the balancer"
+irq=${SOURCES[0]}
+ktap_print_msg "interrupts ${SOURCES[*]}"
+ktap_set_plan 5
+
+for f in policy rotate_ms interval_min_ms interval_max_ms cooldown_ms; do save $BALANCER/$f; done
+for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
+masks >"$TMP/masks.0"
+declare -A mask
+for i in "${SOURCES[@]}"; do
+	value "/proc/irq/$i/smp_affinity" now
+	mask[$i]=$now
+done
+
+echo 20 >$BALANCER/cooldown_ms
+echo 20 >$BALANCER/interval_min_ms
+echo 40 >$BALANCER/interval_max_ms
+echo 20 >$BALANCER/rotate_ms
+echo rotate >$BALANCER/policy
+state on
+# so slow that a move is pending for a while, so long that it is heavy
+load 700 "${SOURCES[@]}"
+
+# Read all the time, as fast as it goes
+trace_clear
+reads=0 r=0 end=$((SECONDS + 6))
+while [ $SECONDS -lt $end ]; do
+	for i in "${SOURCES[@]}"; do
+		value "/proc/irq/$i/smp_affinity" now
+		reads=$((reads + 1))
+		[ "$now" = "${mask[$i]}" ] || { r=1; wrong="irq $i: $now instead of ${mask[$i]}"; }
+	done
+	[ "$BREAK" = mask ] && [ $reads -gt 300 ] && echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
+done
+moved=$(traced move)
+[ "$moved" -ge 10 ] || { r=1; ktap_print_msg "only $moved moves: nothing to see"; }
+result "smp_affinity shows the user's mask at every moment" $r "$reads reads, $moved moves ${wrong:-}"
+echo "${mask[$irq]}" >"/proc/irq/$irq/smp_affinity"
+
+# The user writes while moves are on their way
+r=0 writes=0
+for i in $(seq 40); do
+	cpu=${cpus[i % ${#cpus[@]}]}
+	echo "$cpu" >"/proc/irq/$irq/smp_affinity_list" || r=1
+	writes=$((writes + 1))
+	value "/proc/irq/$irq/smp_affinity_list" now
+	[ "$now" = "$cpu" ] || { r=1; ktap_print_msg "wrote $cpu, reads $now"; }
+	sleep 0.05
+	[ "$BREAK" = pin ] && echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
+	value "/proc/irq/$irq/smp_affinity_list" now
+	where=$(cpu_of "$irq")
+	if [ "$now" != "$cpu" ] || [ "$where" != "$cpu" ]; then
+		r=1
+		ktap_print_msg "wrote $cpu: mask $now, served on $where"
+	fi
+	if [ $((i % 2)) = 0 ]; then
+		echo "${mask[$irq]}" >"/proc/irq/$irq/smp_affinity"
+		value "/proc/irq/$irq/smp_affinity" now
+		[ "$now" = "${mask[$irq]}" ] || { r=1; ktap_print_msg "wrote ${mask[$irq]}, reads $now"; }
+		sleep 0.04
+	fi
+done
+result "the user's write wins over a move" $r "$writes writes"
+
+# A mask of two CPUs: moved, but inside it
+two=${cpus[0]},${cpus[-1]}
+echo "$two" >"/proc/irq/$irq/smp_affinity_list"
+sleep 0.2
+trace_clear
+r=0 end=$((SECONDS + 4))
+while [ $SECONDS -lt $end ]; do
+	[ "$BREAK" = pin ] && echo "${cpus[1]}" >"/proc/irq/$irq/smp_affinity_list"
+	where=$(cpu_of "$irq")
+	[ "$where" = "${cpus[0]}" ] || [ "$where" = "${cpus[-1]}" ] || { r=1; wrong=$where; }
+done
+moved=$(grep -c " irq_balance_move: irq=$irq " "$TRACE/trace")
+[ "$moved" -ge 1 ] || { r=1; ktap_print_msg "it did not move at all"; }
+result "moves stay inside the mask" $r "$moved moves between ${cpus[0]} and ${cpus[-1]} ${wrong:-}"
+
+# A mask of one CPU is a pin
+echo "${cpus[-1]}" >"/proc/irq/$irq/smp_affinity_list"
+sleep 0.2
+trace_clear
+r=0 end=$((SECONDS + 3))
+while [ $SECONDS -lt $end ]; do
+	[ "$(cpu_of "$irq")" = "${cpus[-1]}" ] || r=1
+	[ "$BREAK" = pin ] && echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
+done
+moved=$(grep -c " irq_balance_move: irq=$irq " "$TRACE/trace")
+[ "$moved" = 0 ] || r=1
+value $IRQS/"$irq"/balance_status now
+[ "$now" = pinned ] || r=1
+result "a mask of one CPU is a pin" $r "$moved moves, status $now"
+echo "${mask[$irq]}" >"/proc/irq/$irq/smp_affinity"
+
+quiet
+masks >"$TMP/masks.1"
+difference=$(diff "$TMP/masks.0" "$TMP/masks.1")
+result "no other mask has changed" $? "$difference"
+
+ktap_finished

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Interrupts that are crowded on one CPU are spread, once, and not otherwise.
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+begin
+new=
+read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
+[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
+[ -w "/sys/devices/system/cpu/cpu${cpus[-1]}/online" ] || skip_all "CPUs cannot go offline"
+find_sources 4
+[ ${#SOURCES[@]} -ge 2 ] || skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
+trace_start || skip_all "no tracepoints of the balancer"
+want=${#SOURCES[@]}
+[ "$want" -le ${#cpus[@]} ] || want=${#cpus[@]}
+ktap_print_msg "interrupts ${SOURCES[*]}"
+ktap_set_plan 8
+
+state off
+crowd "${cpus[@]}" || ktap_exit_fail_msg "CPUs do not go offline and online"
+[ "$(different_cpus "${SOURCES[@]}")" = 1 ] || skip_all "this machine does not crowd its interrupts"
+masks >"$TMP/masks.0"
+before=$(places "${SOURCES[@]}")
+
+# off: the kernel as it always was
+trace_clear
+load 1500 "${SOURCES[@]}"
+sleep 3
+after=$(places "${SOURCES[@]}")
+[ "$before" = "$after" ] && [ "$(traced move)" = 0 ]
+result "off: nothing moves" $? "$after"
+
+# observe: looks, touches nothing
+state observe
+[ "$BREAK" = move ] && state on
+sleep 3
+after=$(places "${SOURCES[@]}")
+[ "$before" = "$after" ] && [ "$(traced move)" = 0 ] && [ "$(traced plan)" -gt 0 ]
+result "observe: plans are made, nothing moves" $? "$(traced plan) plans, $after"
+
+# on: spread
+state on
+tries=0
+until [ "$(different_cpus "${SOURCES[@]}")" -ge "$want" ] || [ $((tries += 1)) -gt 50 ]; do
+	sleep 0.1
+done
+[ "$(different_cpus "${SOURCES[@]}")" -ge "$want" ]
+result "on: each heavy interrupt gets a CPU of its own" $? \
+	"after about $((tries * 100)) ms: $(places "${SOURCES[@]}")"
+
+settle || ktap_print_msg "still moving after 15 s"
+
+# served where they are said to be
+for irq in "${SOURCES[@]}"; do value $IRQS/"$irq"/per_cpu_count "old$irq"; done
+sleep 1
+r=0
+for irq in "${SOURCES[@]}"; do
+	value $IRQS/"$irq"/per_cpu_count new
+	old=old$irq
+	IFS=, read -ra a <<<"${!old}"
+	IFS=, read -ra b <<<"$new"
+	cpu=$(cpu_of "$irq")
+	[ $((b[cpu] - a[cpu])) -gt 100 ] || { ktap_print_msg "$irq on CPU$cpu: ${!old} -> $new"; r=1; }
+done
+result "on: they are served by the CPU that effective_affinity names" $r
+
+# and stay
+before=$(places "${SOURCES[@]}")
+trace_clear
+[ "$BREAK" = move ] && { state off; crowd "${cpus[@]}"; state on; }
+sleep 6
+after=$(places "${SOURCES[@]}")
+moved=$(traced move)
+[ "$before" = "$after" ] && [ "$moved" = 0 ]
+result "on: once balanced, no more moves" $? "$moved moves in 6 s: $before-> $after"
+
+[ "$BREAK" = mask ] && echo 1 >"/proc/irq/${SOURCES[0]}/smp_affinity"
+masks >"$TMP/masks.1"
+difference=$(diff "$TMP/masks.0" "$TMP/masks.1")
+result "smp_affinity of every interrupt is what it was" $? "$difference"
+
+# off again: all stays where it is
+state off
+trace_clear
+sleep 2
+[ "$after" = "$(places "${SOURCES[@]}")" ] && [ "$(traced move)" = 0 ]
+result "off at run time: everything stays where it is" $?
+
+# one hot interrupt alone has nothing to gain
+quiet
+state on
+sleep 2
+trace_clear
+before=$(places "${SOURCES[@]}")
+load 4000 "${SOURCES[0]}"
+[ "$BREAK" = move ] && { echo rotate >$BALANCER/policy; echo 100 >$BALANCER/rotate_ms; }
+sleep 6
+quiet
+[ "$BREAK" = move ] && echo balance >$BALANCER/policy
+moved=$(grep -c " irq_balance_move: irq=${SOURCES[0]} " "$TRACE/trace")
+[ "$before" = "$(places "${SOURCES[@]}")" ] && [ "$moved" = 0 ]
+result "a lone hot interrupt does not move" $? "$moved moves in 6 s"
+
+ktap_finished
