@@ -97,9 +97,10 @@ static u64 irq_balance_rate(u64 time, u64 elapsed, u32 capacity)
  * @capacity:	1..1024, of the CPU that did the work: the average is in ns/s
  *		of a CPU of capacity 1024
  *
- * A load that stays off the average by more than a quarter for two windows
- * is a step: then the fast average jumps to the last window instead of
- * creeping there, and a plan is not made from numbers on their way.
+ * A load that is off the average by more than a quarter, and still off in the
+ * same direction by more than a sixteenth in the next window, made a step:
+ * then the fast average jumps to the last window instead of creeping there,
+ * and no plan is made from numbers on their way.
  */
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 				u64 elapsed, u32 capacity)
@@ -119,12 +120,14 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 
 	up = rate >= avg->fast;
 	off = up ? rate - avg->fast : avg->fast - rate;
-	if (!avg->age_ms || off * 4 <= avg->fast)
-		avg->steps = 0;
-	else if (up)
-		avg->steps = avg->steps > 0 ? 2 : 1;
+	if (avg->age_ms && up && avg->steps > 0 && off * 16 > avg->fast)
+		avg->steps = 2;
+	else if (avg->age_ms && !up && avg->steps < 0 && off * 16 > avg->fast)
+		avg->steps = -2;
+	else if (avg->age_ms && off * 4 > avg->fast)
+		avg->steps = up ? 1 : -1;
 	else
-		avg->steps = avg->steps < 0 ? -2 : -1;
+		avg->steps = 0;
 
 	young = (u32)div_u64(ms << WEIGHT_SHIFT, avg->age_ms + (u32)ms);
 	weight = max_t(u32, WEIGHT_ONE - irq_balance_kept((u32)ms), young);

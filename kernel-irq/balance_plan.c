@@ -25,9 +25,9 @@
  * interrupts and its own base load: softirq and interrupt time that belongs
  * to nothing that could be moved. A CPU's load over its time is its relative
  * load; the worst CPU is the one where it is highest. Two averages are kept
- * of each load: a fast one with a half-life of 64 ms, which jumps when two
- * measurements in a row are off by more than a quarter, and a slow one over
- * about 15 s.
+ * of each load: a fast one with a half-life of 64 ms, which jumps when a
+ * load makes a step of more than a quarter and stays there, and a slow one
+ * over about 15 s.
  *
  * An interrupt above the share ``heavy`` of one CPU (2 %) is heavy until it
  * falls below three quarters of it. Others are light: they stay where they
@@ -196,7 +196,7 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	struct irq_balance_solver *s = &work->solver;
 	struct irq_balance_machine *mach = &s->mach;
 	struct irq_balance_search *srch = &s->search;
-	size_t small = min_t(size_t, nr_irqs, IRQ_BALANCE_SMALL_COSTS);
+	size_t small = min_t(size_t, nr_irqs, IRQ_BALANCE_SMALL_ITEMS);
 	/* Each interrupt may have a mask of its own, with and without node. */
 	size_t classes = 2 * nr_irqs + 1, level;
 
@@ -215,6 +215,8 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	mach->longs = BITS_TO_LONGS(nr_cpus);
 	mach->max_classes = classes;
 	CARVE(mach->classes, classes * mach->longs);
+	CARVE(mach->class_first, classes);
+	CARVE(mach->class_end, classes);
 
 	CARVE(s->items, nr_irqs);
 	CARVE(s->order, nr_irqs);
@@ -224,7 +226,7 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	CARVE(s->tail, nr_cpus);
 	CARVE(s->parts, nr_cpus);
 
-	CARVE(srch->cost, min_t(size_t, nr_irqs * nr_cpus, IRQ_BALANCE_SMALL_COSTS));
+	CARVE(srch->cost, small * min_t(size_t, nr_cpus, IRQ_BALANCE_SMALL_CPUS));
 	CARVE(srch->mask, small);
 	CARVE(srch->item, small);
 	CARVE(srch->home, small);
@@ -385,7 +387,7 @@ static u32 irq_balance_class(struct irq_balance_work *work,
 {
 	struct irq_balance_machine *mach = &work->solver.mach;
 	unsigned long *bits;
-	unsigned int i;
+	unsigned int i, pos;
 
 	for (i = mach->nr_classes; i-- > 0;) {
 		if (work->within[i] == node &&
@@ -398,14 +400,20 @@ static u32 irq_balance_class(struct irq_balance_work *work,
 	work->within[i] = node;
 	bits = mach->classes + i * mach->longs;
 	bitmap_zero(bits, mach->nr_cpus);
-	for (i = 0; i < mach->nr_cpus; i++) {
-		const struct irq_balance_cpu *cpu = &cpus[mach->cpu[i]];
+	mach->class_first[i] = 0;
+	mach->class_end[i] = 0;
+	for (pos = 0; pos < mach->nr_cpus; pos++) {
+		const struct irq_balance_cpu *cpu = &cpus[mach->cpu[pos]];
 
-		if (cpu->usable && !cpu->full && test_bit(mach->cpu[i], allowed) &&
-		    (node < 0 || cpu->node == node))
-			__set_bit(i, bits);
+		if (!cpu->usable || cpu->full || !test_bit(mach->cpu[pos], allowed) ||
+		    (node >= 0 && cpu->node != node))
+			continue;
+		__set_bit(pos, bits);
+		if (!mach->class_end[i])
+			mach->class_first[i] = pos;
+		mach->class_end[i] = pos + 1;
 	}
-	return mach->nr_classes - 1;
+	return i;
 }
 
 static const unsigned long *irq_balance_bits(const struct irq_balance_machine *mach,
@@ -1074,7 +1082,9 @@ static void irq_balance_consider(struct irq_balance *bal,
 	struct irq_balance_solver *s = &work->solver;
 	bool wanted, compact = false;
 
-	s->effort = anew ? IRQ_BALANCE_THOROUGH : IRQ_BALANCE_LOOK;
+	/* A look is enough until the plan might be begun. */
+	s->effort = anew || bal->confirmed + 1 >= set->confirm ?
+		    IRQ_BALANCE_THOROUGH : IRQ_BALANCE_LOOK;
 	if (anew)
 		s->min_gain = 10;
 	irq_balance_locate(work, set, cpus);
@@ -1097,14 +1107,6 @@ static void irq_balance_consider(struct irq_balance *bal,
 		return;
 	if (now < bal->hold)
 		return;
-	if (!anew && !compact) {
-		s->effort = IRQ_BALANCE_THOROUGH;
-		irq_balance_locate(work, set, cpus);
-		if (!irq_balance_judge(work, set, now, cpus, irqs, false)) {
-			bal->confirmed = 0;
-			return;
-		}
-	}
 	irq_balance_begin(bal, cpus, irqs, compact);
 }
 

@@ -116,13 +116,14 @@ static void irq_balance_fill(struct irq_balance_search *s)
  * irq_balance_descend - relieve the worst CPU while moves or swaps can
  * @s:		problem; @cur is complete
  * @stop:	ns/s: good enough
+ * @until:	value of @spent to end at
  *
  * Each step lowers the higher load of the two CPUs it touches, one of which
  * is the worst: so it ends.
  *
  * Return: load of the worst CPU in @cur, ns/s.
  */
-static u64 irq_balance_descend(struct irq_balance_search *s, u64 stop)
+static u64 irq_balance_descend(struct irq_balance_search *s, u64 stop, u32 until)
 {
 	for (;;) {
 		unsigned int worst = irq_balance_worst(s), i, j, c;
@@ -132,7 +133,7 @@ static u64 irq_balance_descend(struct irq_balance_search *s, u64 stop)
 		if (worst == s->nr_cpus)
 			return 0;
 		top = s->load[worst];
-		if (top <= stop)
+		if (top <= stop || s->spent >= until)
 			return top;
 		best = top;
 		for (i = 0; i < s->nr; i++) {
@@ -214,14 +215,14 @@ static void irq_balance_shake(struct irq_balance_search *s)
  */
 static u64 irq_balance_iterate(struct irq_balance_search *s, u64 stop, u32 until)
 {
-	u64 least = irq_balance_descend(s, stop);
+	u64 least = irq_balance_descend(s, stop, until);
 
 	memcpy(s->best, s->cur, s->nr);
 	while (least > stop && s->spent < until) {
 		u64 load;
 
 		irq_balance_shake(s);
-		load = irq_balance_descend(s, stop);
+		load = irq_balance_descend(s, stop, until);
 		if (load <= least) {
 			least = load;
 			memcpy(s->best, s->cur, s->nr);
@@ -360,21 +361,12 @@ u64 irq_balance_search(struct irq_balance_search *s, u64 stop, u64 ceiling,
 	s->seed = 2463534242U;
 	memset(s->bound, 0, s->nr * sizeof(*s->bound));
 
-	/* From what is, and from nothing. */
-	irq_balance_adopt(s, s->home);
+	/* From nothing; what is comes in below. */
+	memset(s->cur, s->nr_cpus, s->nr);
+	irq_balance_adopt(s, s->cur);
 	irq_balance_fill(s);
-	least = irq_balance_iterate(s, stop, effort / 4);
+	least = irq_balance_iterate(s, stop, effort);
 	memcpy(s->pick, s->cur, s->nr);
-	if (least > stop) {
-		memset(s->cur, s->nr_cpus, s->nr);
-		irq_balance_adopt(s, s->cur);
-		irq_balance_fill(s);
-		load = irq_balance_iterate(s, stop, effort);
-		if (load < least) {
-			least = load;
-			memcpy(s->pick, s->cur, s->nr);
-		}
-	}
 
 	limit = least + least / 100;
 	if (limit > ceiling)

@@ -8,9 +8,9 @@
 
 #include "balance_topo.h"
 
-/* A part is small when it has no more CPUs and no larger table of costs. */
+/* A part is small when it has no more CPUs and no more items. */
 #define IRQ_BALANCE_SMALL_CPUS	64U
-#define IRQ_BALANCE_SMALL_COSTS	16384U
+#define IRQ_BALANCE_SMALL_ITEMS	96U
 
 /**
  * struct irq_balance_search - one small placement problem

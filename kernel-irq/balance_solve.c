@@ -240,6 +240,24 @@ static u64 irq_balance_part_worst(const struct irq_balance_solver *s,
 	return worst;
 }
 
+/* The load (ns/s on capacity 1024) that fits a part's CPUs up to a level. */
+static u64 irq_balance_room(const struct irq_balance_solver *s,
+			    const struct irq_balance_part *p, u64 level)
+{
+	const struct irq_balance_machine *mach = &s->mach;
+	u64 room = 0;
+	u32 pos;
+
+	for (pos = p->cpu; pos != ~0U; pos = s->tail[pos]) {
+		/* A scale is 2^20 and more, a load below 2^44: no overflow. */
+		if (mach->fixed[pos] < level)
+			room += div_u64((level - mach->fixed[pos]) <<
+					(IRQ_BALANCE_SCALE_SHIFT - 4),
+					mach->scale[pos] >> 4);
+	}
+	return room;
+}
+
 /**
  * irq_balance_bound - a load that the worst CPU cannot get below
  * @s:		solver
@@ -266,17 +284,13 @@ static u64 irq_balance_bound(const struct irq_balance_solver *s,
 	low = least + ((s->items[s->order[p->first]].load * scale) >>
 		       IRQ_BALANCE_SCALE_SHIFT);
 	high = max(p->before, low);
+	if (irq_balance_room(s, p, low) >= total)
+		return low;
 	/* Sixteen halvings: within 1/65536 of the present load. */
 	for (i = 0; i < 16; i++) {
-		u64 level = (low + high) / 2, room = 0;
+		u64 level = (low + high) / 2;
 
-		for (pos = p->cpu; pos != ~0U; pos = s->tail[pos]) {
-			if (mach->fixed[pos] < level)
-				room += div_u64((level - mach->fixed[pos]) <<
-						IRQ_BALANCE_SCALE_SHIFT >> 4,
-						mach->scale[pos] >> 4);
-		}
-		if (room < total)
+		if (irq_balance_room(s, p, level) < total)
 			low = level;
 		else
 			high = level;
@@ -339,14 +353,13 @@ static void irq_balance_solve_small(struct irq_balance_solver *s,
  * Takes the heaviest items off each CPU that is above the limit, lets those
  * stay that do not matter, and finds places for the others, heaviest first.
  *
- * Return: whether the limit is kept.
+ * Return: whether the limit is kept; if not, everything is at home again.
  */
 static bool irq_balance_repair(struct irq_balance_solver *s,
 			       const struct irq_balance_part *p, u64 limit)
 {
 	struct irq_balance_machine *mach = &s->mach;
-	bool kept = true;
-	u32 i;
+	u32 i, pos;
 
 	/* An item on the way has no @place; @load without it is enough. */
 	for (i = 0; i < p->nr; i++) {
@@ -370,29 +383,29 @@ static bool irq_balance_repair(struct irq_balance_solver *s,
 	}
 	for (i = 0; i < p->nr; i++) {
 		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
-		u64 cost;
-		u32 pos;
 
 		if (item->place != ~0U)
 			continue;
 		pos = irq_balance_find(mach, item, limit);
 		if (pos == ~0U)
-			pos = irq_balance_lowest(mach, item);
-		if (pos == ~0U)
-			pos = item->home;
-		cost = irq_balance_cost(mach, item->load, pos);
-		if (item->stay && mach->load[pos] + cost > limit &&
-		    mach->load[item->home] +
-		    irq_balance_cost(mach, item->load, item->home) <=
-		    mach->load[pos] + cost) {
-			pos = item->home;
-			cost = irq_balance_cost(mach, item->load, pos);
-		}
+			break;
 		item->place = pos;
-		irq_balance_charge(mach, pos, cost);
-		kept &= mach->load[pos] <= limit;
+		irq_balance_charge(mach, pos, irq_balance_cost(mach, item->load, pos));
 	}
-	return kept;
+	if (i == p->nr)
+		return true;
+	for (i = 0; i < p->nr; i++) {
+		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
+
+		if (item->place != ~0U && item->place != item->home)
+			irq_balance_discharge(mach, item->place,
+					      irq_balance_cost(mach, item->load, item->place));
+		if (item->place != item->home)
+			irq_balance_charge(mach, item->home,
+					   irq_balance_cost(mach, item->load, item->home));
+		item->place = item->home;
+	}
+	return false;
 }
 
 /* Takes a part back to where it was. */
@@ -409,6 +422,29 @@ static void irq_balance_revert(struct irq_balance_solver *s,
 	}
 }
 
+/* Each item where it ends lowest, heaviest first: whatever comes of it. */
+static void irq_balance_pour(struct irq_balance_solver *s,
+			     const struct irq_balance_part *p)
+{
+	struct irq_balance_machine *mach = &s->mach;
+	u32 i, pos;
+
+	for (i = 0; i < p->nr; i++) {
+		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
+
+		irq_balance_discharge(mach, item->home,
+				      irq_balance_cost(mach, item->load, item->home));
+	}
+	for (i = 0; i < p->nr; i++) {
+		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
+
+		pos = irq_balance_lowest(mach, item);
+		item->place = pos == ~0U ? item->home : pos;
+		irq_balance_charge(mach, item->place,
+				   irq_balance_cost(mach, item->load, item->place));
+	}
+}
+
 /**
  * irq_balance_solve_large - repair a part that is too large to search
  * @s:		solver; the part's items are at home
@@ -416,32 +452,42 @@ static void irq_balance_revert(struct irq_balance_solver *s,
  * @bound:	ns/s that the worst CPU cannot get below
  * @ceiling:	ns/s that it must not get above, if that can be helped
  *
- * Tries limits above the bound, closer first: with many interrupts the first
- * is nearly always kept.
+ * Tries limits above the bound, in ever larger steps, and halves the last
+ * step: with many interrupts the first limit is nearly always kept.
  */
 static void irq_balance_solve_large(struct irq_balance_solver *s,
 				    const struct irq_balance_part *p,
 				    u64 bound, u64 ceiling)
 {
-	static const u8 slack[] = { 1, 3, 6, 12, 25 };
-	u64 least = ~0ULL, limit;
-	unsigned int i, best = 0;
+	static const u16 slack[] = { 10, 30, 70, 150, 310, 630, 1000 };
+	u64 part = div_u64(bound, 1000), low, high = bound, limit;
+	bool kept = true;
+	unsigned int i;
 
+	low = bound;
 	for (i = 0; i < ARRAY_SIZE(slack); i++) {
-		limit = bound + div_u64(bound, 100) * slack[i];
-		if (irq_balance_repair(s, p, min(limit, ceiling)))
+		high = bound + part * slack[i];
+		if (irq_balance_repair(s, p, min(high, ceiling)))
+			break;
+		if (high >= ceiling)
 			return;
-		limit = irq_balance_part_worst(s, p);
-		if (limit < least) {
-			least = limit;
-			best = i;
-		}
-		irq_balance_revert(s, p);
+		low = high;
 	}
-	if (least > ceiling && ceiling != ~0ULL)
+	if (i == ARRAY_SIZE(slack)) {
+		irq_balance_pour(s, p);
 		return;
-	limit = bound + div_u64(bound, 100) * slack[best];
-	irq_balance_repair(s, p, min(limit, ceiling));
+	}
+	while (i && high - low > part * 10) {
+		irq_balance_revert(s, p);
+		limit = low + (high - low) / 2;
+		kept = irq_balance_repair(s, p, min(limit, ceiling));
+		if (kept)
+			high = limit;
+		else
+			low = limit;
+	}
+	if (!kept)
+		irq_balance_repair(s, p, min(high, ceiling));
 }
 
 /**
@@ -462,8 +508,6 @@ static void irq_balance_spread(struct irq_balance_solver *s,
 	bool again = true;
 	u32 i, pos;
 
-	if ((u64)p->nr * p->nr_cpus > IRQ_BALANCE_SMALL_COSTS)
-		return;
 	for (round = 0; again && round < 4; round++) {
 		again = false;
 		for (i = 0; i < p->nr; i++) {
@@ -600,15 +644,17 @@ void irq_balance_solve(struct irq_balance_solver *s,
 		bound = irq_balance_bound(s, p);
 		ceiling = forced ? ~0ULL : p->before;
 		if (forced || bound + need <= p->before) {
-			if (p->nr_cpus <= IRQ_BALANCE_SMALL_CPUS &&
-			    p->nr * p->nr_cpus <= IRQ_BALANCE_SMALL_COSTS)
+			bool small = p->nr_cpus <= IRQ_BALANCE_SMALL_CPUS &&
+				     p->nr <= IRQ_BALANCE_SMALL_ITEMS;
+
+			if (small)
 				irq_balance_solve_small(s, p, bound, ceiling);
 			else
 				irq_balance_solve_large(s, p, bound, ceiling);
 			p->after = irq_balance_part_worst(s, p);
 			if (!forced && p->after + need > p->before)
 				irq_balance_revert(s, p);
-			else
+			else if (small && s->effort >= IRQ_BALANCE_THOROUGH)
 				irq_balance_spread(s, p, p->after + p->after / 100);
 		}
 		irq_balance_settle(s, p);

@@ -181,22 +181,32 @@ void irq_balance_tree_reset(struct irq_balance_machine *mach,
 	}
 }
 
+/* Brings the tree in line with one CPU's load. */
 static void irq_balance_account(struct irq_balance_machine *mach, u32 pos)
 {
 	unsigned int level = IRQ_BALANCE_THREAD;
 	struct irq_balance_domain *dom = &mach->level[level][pos];
 	u64 change = mach->load[pos] - dom->busy;
+	u64 was = dom->low, is;
 
-	if (dom->low != ~0ULL)
+	if (was != ~0ULL)
 		dom->low = mach->load[pos];
+	is = dom->low;
 	dom->busy = mach->load[pos];
 	while (level-- > 0) {
 		u32 index = dom->parent;
+		u64 low;
 
 		dom = &mach->level[level][index];
+		low = dom->low;
 		/* Unsigned, so a fall wraps round to the right sum. */
 		dom->busy += change;
-		irq_balance_refresh(mach, level, index);
+		if (is < low)
+			dom->low = is;
+		else if (was == low && is > was)
+			irq_balance_refresh(mach, level, index);
+		was = low;
+		is = dom->low;
 	}
 }
 
@@ -288,7 +298,9 @@ u32 irq_balance_find(const struct irq_balance_machine *mach,
 			if (pick && (dom->busy >> BUSY_SHIFT) * pick->nr >=
 			    (pick->busy >> BUSY_SHIFT) * dom->nr)
 				continue;
-			if (find_next_bit(bits, dom[1].first, dom->first) >=
+			if (dom[1].first <= mach->class_first[item->class] ||
+			    dom->first >= mach->class_end[item->class] ||
+			    find_next_bit(bits, dom[1].first, dom->first) >=
 			    dom[1].first)
 				continue;
 			pick = dom;

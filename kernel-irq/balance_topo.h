@@ -95,6 +95,8 @@ struct irq_balance_item {
  * @level:	[level][index] the tree; each level ends with a sentinel
  * @nr:		[level] domains of it
  * @classes:	[class] bitmaps of positions
+ * @class_first: [class] first position in it
+ * @class_end:	[class] position after the last one in it
  * @nr_classes:	how many there are
  * @max_classes: how many there is room for
  * @longs:	size of one bitmap in longs
@@ -114,6 +116,8 @@ struct irq_balance_machine {
 	struct irq_balance_domain	*level[IRQ_BALANCE_NR_LEVELS];
 	unsigned int			nr[IRQ_BALANCE_NR_LEVELS];
 	unsigned long			*classes;
+	u32				*class_first;
+	u32				*class_end;
 	unsigned int			nr_classes;
 	unsigned int			max_classes;
 	unsigned int			longs;
