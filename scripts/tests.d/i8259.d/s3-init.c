@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *put(const char *path, const char *text)
+static void put(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
 
@@ -23,7 +23,6 @@ static const char *put(const char *path, const char *text)
 		printf("s3 error %s: %s: %s\n", path, text, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	return text;
 }
 
 static void show(const char *what, const char *order)
@@ -40,6 +39,7 @@ static void show(const char *what, const char *order)
 int main(void)
 {
 	static const char *const orders[] = { "3,14", "2,11", "6,9", "0,8" };
+	char text[16] = "";
 	int fd;
 
 	mkdir("/sys", 0755);
@@ -66,6 +66,10 @@ int main(void)
 		put("/sys/power/state", "mem");
 		show("after", orders[i]);
 	}
+	fd = open("/sys/power/suspend_stats/success", O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		printf("s3 error suspend_stats: %s\n", strerror(errno));
+	printf("s3 slept %s", text);
 	printf("s3 end\n");
 	reboot(RB_AUTOBOOT);
 	return 0;
