@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 64-bit division as the kernel's pure files write it. */
+/* What the policy uses of linux/math64.h, where no kernel tree is at hand. */
 #ifndef _IRQ_BALANCE_LINUX_MATH64_H
 #define _IRQ_BALANCE_LINUX_MATH64_H
 
@@ -10,9 +10,4 @@ static inline u64 div_u64(u64 dividend, u32 divisor)
 	return dividend / divisor;
 }
 
-static inline u64 div64_u64(u64 dividend, u64 divisor)
-{
-	return dividend / divisor;
-}
-
-#endif /* _IRQ_BALANCE_LINUX_MATH64_H */
+#endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's integer types, for the user-space build of its pure files. */
+/* What the policy uses of linux/types.h, where no kernel tree is at hand. */
 #ifndef _IRQ_BALANCE_LINUX_TYPES_H
 #define _IRQ_BALANCE_LINUX_TYPES_H
 
@@ -7,15 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include_next <linux/types.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
 
-typedef uint8_t		u8;
-typedef uint16_t	u16;
-typedef uint32_t	u32;
-typedef uint64_t	u64;
-typedef int8_t		s8;
-typedef int16_t		s16;
-typedef int32_t		s32;
-typedef int64_t		s64;
-
-#endif /* _IRQ_BALANCE_LINUX_TYPES_H */
+#endif

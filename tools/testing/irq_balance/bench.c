@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bench - how long one uncapped pass takes
+ *
+ * Machines of two levels of locality (nodes, last-level caches) and SMT, all
+ * interrupts on one CPU, a third level of detail in their loads. Each pass is
+ * timed from the same state, twenty times; the minimum counts, since all that
+ * disturbs makes it longer. What a pass needs is allocated before.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <stdio.h>
+
+#include "kernel.h"
+
+#define ROUNDS	20
+#define SECOND	1000000000ULL
+
+static u64 seed = 88172645463325252ULL;
+
+/* xorshift64 */
+static u64 rnd(u64 below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed % below;
+}
+
+static u64 clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+static void *array(size_t nr, size_t size)
+{
+	void *mem = calloc(nr, size);
+
+	if (!mem)
+		abort();
+	return mem;
+}
+
+/**
+ * struct figures - what came of it
+ * @usec:	minimum time of a pass, in tenths of a microsecond
+ * @moves:	moves of the plan
+ * @before:	worst relative load before it, per mille
+ * @after:	and after it
+ * @mean:	mean relative load, per mille: none can be below
+ */
+struct figures {
+	u64		usec;
+	unsigned int	moves;
+	u64		before;
+	u64		after;
+	u64		mean;
+};
+
+static void build_cpus(struct irq_balance_cpu *cpus, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		cpus[i].capacity = 1024;
+		cpus[i].core = i / 2;
+		cpus[i].llc = i / 16;
+		cpus[i].node = i / 128;
+		cpus[i].package = i / 128;
+		cpus[i].usable = true;
+	}
+}
+
+/**
+ * run - time one machine
+ * @nr_cpus:	CPUs
+ * @nr_irqs:	interrupts
+ * @heavy:	how many of them are heavy
+ * @held:	whether devices have a node
+ * @fig:	figures
+ */
+static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
+		bool held, struct figures *fig)
+{
+	struct irq_balance_settings set;
+	struct irq_balance_cpu *cpus = array(nr_cpus, sizeof(*cpus));
+	struct irq_balance_cpu *cpus0 = array(nr_cpus, sizeof(*cpus));
+	struct irq_balance_irq *irqs = array(nr_irqs, sizeof(*irqs));
+	struct irq_balance_state *st = array(nr_irqs, sizeof(*st));
+	struct irq_balance_state *st0 = array(nr_irqs, sizeof(*st));
+	unsigned long *mask = array(BITS_TO_LONGS(nr_cpus), sizeof(*mask));
+	struct irq_balance bal = { 0 }, bal0;
+	u64 total = 0, after = 0, *load = array(nr_cpus, sizeof(*load));
+	unsigned int i, round;
+
+	memset(mask, 0xff, BITS_TO_LONGS(nr_cpus) * sizeof(*mask));
+	irq_balance_settings_init(&set);
+	set.max_moves = 0;
+	set.confirm = 1;
+	irq_balance_init(&bal, array(1, irq_balance_work_size(nr_irqs, nr_cpus)),
+			 nr_irqs, nr_cpus);
+	build_cpus(cpus, nr_cpus);
+	for (i = 0; i < nr_irqs; i++) {
+		irqs[i].irq = i;
+		irqs[i].node = held ? (int)rnd((nr_cpus + 127) / 128) : -1;
+		irqs[i].cpu = 0;
+		irqs[i].allowed = mask;
+		irqs[i].state = &st[i];
+	}
+	irq_balance_pass(&bal, &set, SECOND, cpus, nr_cpus, irqs, nr_irqs);
+	for (i = 0; i < nr_irqs; i++) {
+		/* Heavy ones are spread over the numbers; loads in a window of 1 s. */
+		bool is_heavy = (u64)i * heavy / nr_irqs !=
+				(u64)(i + 1) * heavy / nr_irqs;
+
+		irqs[i].time = is_heavy ? 30000000 + rnd(300000000) : rnd(2000000);
+		total += irqs[i].time;
+	}
+	for (i = 0; i < nr_cpus; i++) {
+		cpus[i].time = rnd(30000000);
+		total += cpus[i].time;
+	}
+	memcpy(cpus0, cpus, nr_cpus * sizeof(*cpus));
+	memcpy(st0, st, nr_irqs * sizeof(*st));
+	bal0 = bal;
+
+	fig->usec = ~0ULL;
+	for (round = 0; round < ROUNDS; round++) {
+		u64 begun;
+
+		memcpy(cpus, cpus0, nr_cpus * sizeof(*cpus));
+		memcpy(st, st0, nr_irqs * sizeof(*st));
+		bal = bal0;
+		begun = clock_now();
+		irq_balance_pass(&bal, &set, 2 * SECOND, cpus, nr_cpus, irqs, nr_irqs);
+		fig->usec = min(fig->usec, (clock_now() - begun) / 100);
+	}
+	for (i = 0; i < nr_cpus; i++)
+		load[i] = cpus[i].time;
+	for (i = 0; i < nr_irqs; i++)
+		load[irqs[i].target] += irqs[i].time;
+	for (i = 0; i < nr_cpus; i++)
+		after = max(after, load[i]);
+	fig->moves = bal.nr_moves;
+	fig->before = cpus[0].load / 1000000;
+	fig->after = after / 1000000;
+	fig->mean = total / nr_cpus / 1000000;
+
+	free(bal.work);
+	free(cpus);
+	free(cpus0);
+	free(irqs);
+	free(st);
+	free(st0);
+	free(mask);
+	free(load);
+}
+
+static void print(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
+		  const struct figures *fig)
+{
+	printf("%6u %6u %6u %7llu.%llu %6u %9llu %7llu %6llu\n", nr_cpus, nr_irqs,
+	       heavy, (unsigned long long)fig->usec / 10,
+	       (unsigned long long)fig->usec % 10, fig->moves,
+	       (unsigned long long)fig->before, (unsigned long long)fig->after,
+	       (unsigned long long)fig->mean);
+}
+
+int main(void)
+{
+	struct figures fig;
+	unsigned int n;
+
+	puts("One uncapped pass from all interrupts on one CPU, minimum of 20.\n"
+	     "Loads are per mille of a CPU.\n"
+	     "  CPUs   irqs  heavy        us  moves    before   after   mean");
+	run(1024, 4096, 600, false, &fig);
+	print(1024, 4096, 600, &fig);
+	if (fig.usec >= 10000) {
+		puts("FAIL: more than 1 ms");
+		return 1;
+	}
+	run(1024, 4096, 600, true, &fig);
+	print(1024, 4096, 600, &fig);
+	if (fig.usec >= 10000) {
+		puts("FAIL: more than 1 ms");
+		return 1;
+	}
+	puts("Growth with the interrupts, all heavy, devices in nodes:");
+	for (n = 64; n <= 8192; n *= 2) {
+		run(1024, n, n, true, &fig);
+		print(1024, n, n, &fig);
+	}
+	puts("The same on 16 CPUs, searched thoroughly where they are few:");
+	for (n = 64; n <= 8192; n *= 2) {
+		run(16, n, n, true, &fig);
+		print(16, n, n, &fig);
+	}
+	return 0;
+}
