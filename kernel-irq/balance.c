@@ -85,8 +85,6 @@
 /* A CPU without a free vector gets no newcomers for this long */
 #define IRQ_BALANCE_FULL_NS	(10 * NSEC_PER_SEC)
 
-static_assert(IRQ_BALANCE_QUANTUM == IRQ_BALANCE_QUANTUM_NS);
-
 /**
  * struct irq_balance_source - Where the times of a CPU come from
  * @own:	highest softirq time so far that no interrupt was charged for, ns
@@ -110,6 +108,7 @@ struct irq_balance_map {
 	struct cpumask			usable;
 };
 
+/* Outer to desc->lock, inner to irq_balance_mode_mutex, see above */
 DEFINE_MUTEX(irq_balance_pass_mutex);
 struct irq_balance_settings irq_balance_settings;
 struct irq_balance_stats irq_balance_stats;
@@ -164,7 +163,7 @@ static void irq_balance_kick_func(struct irq_work *work)
 	irq_balance_replan();
 }
 
-static struct irq_work irq_balance_kick_work = IRQ_WORK_INIT(irq_balance_kick_func);
+static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kick_func);
 
 /* The planner's cut between light and heavy, as the length of a quantum */
 static u32 irq_balance_heavy_limit(void)
@@ -223,7 +222,7 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 			source->own = own;
 		}
 
-		c->capacity = clamp(arch_scale_cpu_capacity(cpu), 1UL, (unsigned long)IRQ_BALANCE_CAPACITY);
+		c->capacity = clamp_t(u32, arch_scale_cpu_capacity(cpu), 1, IRQ_BALANCE_CAPACITY);
 		c->usable = cpumask_test_cpu(cpu, &map->usable);
 		c->full = now < source->full_until;
 	}
@@ -304,8 +303,9 @@ bool irq_balance_is_pinned(struct irq_desc *desc)
 /* Returns whether the interrupt is one for the planner */
 static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
 {
-	struct irq_balance_load load;
+	const struct cpumask *affinity = irq_data_get_affinity_mask(&desc->irq_data);
 	struct irq_balance_entry *entry;
+	struct irq_balance_load load;
 
 	/* Never timed: never happened, or is one that is not */
 	if (!READ_ONCE(desc->balance.stamp))
@@ -331,8 +331,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->allowed = NULL;
 
 	if (irq_balance_why_fixed(desc) == IRQ_BALANCE_MOVABLE && !irq_balance_mask_is_pin(desc)) {
-		bitmap_copy(entry->allowed, cpumask_bits(irq_data_get_affinity_mask(&desc->irq_data)),
-			    nr_cpu_ids);
+		bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 		irq->allowed = entry->allowed;
 	}
 	return true;
@@ -466,7 +465,8 @@ static u64 irq_balance_run(void)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	policy->kicked = xchg(&irq_balance_kicked, false);
-	irq_balance_load_set_kick(&irq_balance_kick_work, irq_balance_heavy_limit());
+	irq_balance_load_set_kick(&irq_balance_kick_irq_work, IRQ_BALANCE_QUANTUM,
+				  irq_balance_heavy_limit());
 	irq_balance_collect(map, now);
 	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
 				 map->irqs, map->nr);
@@ -575,9 +575,9 @@ static void irq_balance_stop(void)
 	kthread_stop(irq_balance_task);
 	irq_balance_task = NULL;
 
-	irq_balance_load_set_kick(NULL, 0);
+	irq_balance_load_set_kick(NULL, 0, 0);
 	irq_balance_load_put();
-	irq_work_sync(&irq_balance_kick_work);
+	irq_work_sync(&irq_balance_kick_irq_work);
 	irq_balance_cancel_all();
 }
 

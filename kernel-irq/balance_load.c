@@ -57,8 +57,9 @@ static DEFINE_PER_CPU(u64, irq_balance_charged);
 /* The interrupt that is timed on this CPU at the moment, 0 for none */
 DEFINE_PER_CPU(unsigned int, irq_balance_timed_irq);
 
-/* Who is woken when a load rises, and from which load on without a limit */
-static struct irq_work *irq_balance_kick;
+/* Who is woken when a load rises, see irq_balance_load_set_kick() */
+static struct irq_work *irq_balance_kick_work;
+static u32 irq_balance_quantum;
 static u32 irq_balance_default_limit;
 
 /*
@@ -106,20 +107,23 @@ static void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64 delta)
  */
 void irq_balance_check_limit(struct irq_balance_desc *b, u64 now)
 {
-	struct irq_work *kick = READ_ONCE(irq_balance_kick);
+	/* Pairs with irq_balance_load_set_kick(): with the work comes its quantum */
+	struct irq_work *work = smp_load_acquire(&irq_balance_kick_work);
 	u64 total = READ_ONCE(b->time) + atomic64_read(&b->soft);
 	u64 charged = total - READ_ONCE(b->window_total);
+	u32 quantum = READ_ONCE(irq_balance_quantum);
 	u64 limit;
 
-	if ((s64)charged < (s64)IRQ_BALANCE_QUANTUM_NS)
+	/* Negative if a softirq was given back what a handler took */
+	if (!work || (s64)charged < (s64)quantum)
 		return;
 
 	/* A window may close with more than a quantum in it */
 	limit = READ_ONCE(b->limit) ? : READ_ONCE(irq_balance_default_limit);
-	limit *= div_u64(charged, IRQ_BALANCE_QUANTUM_NS);
+	limit *= div_u64(charged, quantum);
 
-	if (kick && irq_balance_since(now, READ_ONCE(b->window_start)) < limit)
-		irq_work_queue(kick);
+	if (irq_balance_since(now, READ_ONCE(b->window_start)) < limit)
+		irq_work_queue(work);
 
 	WRITE_ONCE(b->window_start, now);
 	WRITE_ONCE(b->window_total, total);
@@ -235,16 +239,21 @@ void irq_balance_load_flush(struct irq_desc *desc, struct irq_balance_load *load
 
 /**
  * irq_balance_load_set_kick - Register who is told when a load rises
- * @work:		irq_work to queue, or NULL
- * @default_limit:	limit of interrupts which have none of their own, ns
+ * @work:	irq_work to queue, or NULL
+ * @quantum:	time after which a window closes, ns: long enough that one slow
+ *		handler does not look like load; not 0 if there is @work
+ * @limit:	length below which a closing window is reported, ns, for
+ *		interrupts that have no limit of their own
  *
  * After the call with NULL the work may still be queued once: use
  * irq_work_sync() when it goes away.
  */
-void irq_balance_load_set_kick(struct irq_work *work, u32 default_limit)
+void irq_balance_load_set_kick(struct irq_work *work, u32 quantum, u32 limit)
 {
-	WRITE_ONCE(irq_balance_default_limit, default_limit);
-	WRITE_ONCE(irq_balance_kick, work);
+	WRITE_ONCE(irq_balance_default_limit, limit);
+	WRITE_ONCE(irq_balance_quantum, quantum);
+	/* Who sees the work sees the quantum, in irq_balance_check_limit() */
+	smp_store_release(&irq_balance_kick_work, work);
 }
 
 /**

@@ -13,17 +13,9 @@ struct irq_work;
 
 #ifdef CONFIG_IRQ_BALANCE_LOAD
 
-/*
- * Handler time after which a window of the charge path closes and its length
- * is compared with the limit of the interrupt. Long enough that a single slow
- * handler does not look like load, short enough that an interrupt that takes
- * 5 % of a CPU is noticed within 80 ms.
- */
-#define IRQ_BALANCE_QUANTUM_NS	(4 * NSEC_PER_MSEC)
-
 irqreturn_t irq_balance_timed_event(struct irq_desc *desc);
 void irq_balance_load_flush(struct irq_desc *desc, struct irq_balance_load *load);
-void irq_balance_load_set_kick(struct irq_work *work, u32 default_limit);
+void irq_balance_load_set_kick(struct irq_work *work, u32 quantum, u32 limit);
 u64 irq_balance_load_charged(void);
 void irq_balance_check_limit(struct irq_balance_desc *b, u64 now);
 s64 irq_balance_soft_charged_on(unsigned int cpu);

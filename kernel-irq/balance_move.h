@@ -10,31 +10,48 @@
 #include <linux/irqdesc.h>
 #include <linux/slab.h>
 
-/*
- * Why an interrupt is left where it is. The first one that applies is given.
- * Both the names in sysfs and the enumeration come from this list.
+/**
+ * enum irq_balance_fixed - Why an interrupt is left where it is
+ * @IRQ_BALANCE_MOVABLE:	it is not
+ * @IRQ_BALANCE_UNUSED:		no handler
+ * @IRQ_BALANCE_CHAINED:	demultiplexes other interrupts
+ * @IRQ_BALANCE_NMI:		non-maskable
+ * @IRQ_BALANCE_NESTED:		handled in the thread of another interrupt
+ * @IRQ_BALANCE_PER_CPU:	belongs to one CPU each
+ * @IRQ_BALANCE_MANAGED:	spread by the core for its driver
+ * @IRQ_BALANCE_NO_BALANCING:	IRQF_NOBALANCING or IRQ_NO_BALANCING
+ * @IRQ_BALANCE_NO_AFFINITY:	the chip or the platform cannot
+ * @IRQ_BALANCE_STOPPED:	not started, not activated or disabled
+ * @IRQ_BALANCE_FORWARDED:	goes to a virtual CPU
+ * @IRQ_BALANCE_REDIRECTED:	would cost an IPI each time
+ * @IRQ_BALANCE_CHIP:		the chip does not name one CPU, or keeps its
+ *				route in the affinity mask
+ * @IRQ_BALANCE_OPTED_OUT:	the user said so
+ * @IRQ_BALANCE_USER_MOVE:	a write to the mask has not taken effect yet
+ * @IRQ_BALANCE_PINNED:		the mask leaves no choice
+ * @IRQ_BALANCE_NR_FIXED:	number of reasons, not a reason
+ *
+ * If several apply the first one is given, in this order.
  */
-#define IRQ_BALANCE_FIXED_REASONS			\
-	R(MOVABLE,	"movable")			\
-	R(OPTED_OUT,	"opted-out")			\
-	R(UNUSED,	"unused")			\
-	R(CHAINED,	"chained")			\
-	R(NMI,		"nmi")				\
-	R(NESTED,	"nested")			\
-	R(PER_CPU,	"per-cpu")			\
-	R(NO_BALANCING,	"no-balancing")			\
-	R(NO_AFFINITY,	"no-affinity")			\
-	R(MANAGED,	"managed")			\
-	R(STOPPED,	"stopped")			\
-	R(FORWARDED,	"forwarded")			\
-	R(REDIRECTED,	"redirected")			\
-	R(CHIP,		"chip")				\
-	R(USER_MOVE,	"user-move")			\
-	R(PINNED,	"pinned")
-
-#define R(_id, _name)	IRQ_BALANCE_##_id,
-enum irq_balance_fixed { IRQ_BALANCE_FIXED_REASONS IRQ_BALANCE_NR_FIXED };
-#undef R
+enum irq_balance_fixed {
+	IRQ_BALANCE_MOVABLE,
+	IRQ_BALANCE_UNUSED,
+	IRQ_BALANCE_CHAINED,
+	IRQ_BALANCE_NMI,
+	IRQ_BALANCE_NESTED,
+	IRQ_BALANCE_PER_CPU,
+	IRQ_BALANCE_MANAGED,
+	IRQ_BALANCE_NO_BALANCING,
+	IRQ_BALANCE_NO_AFFINITY,
+	IRQ_BALANCE_STOPPED,
+	IRQ_BALANCE_FORWARDED,
+	IRQ_BALANCE_REDIRECTED,
+	IRQ_BALANCE_CHIP,
+	IRQ_BALANCE_OPTED_OUT,
+	IRQ_BALANCE_USER_MOVE,
+	IRQ_BALANCE_PINNED,
+	IRQ_BALANCE_NR_FIXED
+};
 
 #ifdef CONFIG_IRQ_BALANCE
 

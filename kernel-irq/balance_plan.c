@@ -1134,8 +1134,11 @@ static void irq_balance_publish(struct irq_balance *bal,
 	}
 	bal->stuck = bal->nr_done ? 0 : bal->stuck + 1;
 	if (!bal->nr_moves || bal->stuck > STUCK_MAX) {
-		for (i = 0; i < nr_irqs; i++)
+		for (i = 0; i < nr_irqs; i++) {
 			irqs[i].target = irqs[i].cpu;
+			irqs[i].reason = IRQ_BALANCE_REASON_NONE;
+			irqs[i].gain = 0;
+		}
 		bal->nr_moves = 0;
 		irq_balance_drop(bal, irqs, nr_irqs);
 		bal->hold = now + irq_balance_ms(IRQ_BALANCE_YOUNG_MS);

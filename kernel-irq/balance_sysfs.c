@@ -107,8 +107,8 @@ static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribut
 	scoped_guard(mutex, &irq_balance_pass_mutex)
 		ret = irq_balance_settings_store(&irq_balance_settings, knob, value);
 	if (ret) {
-		pr_err_ratelimited("%s: expected %u to %u%s\n", knob->name, knob->min, knob->max,
-				   knob->max == U32_MAX ? "" : ", interval_min_ms <= interval_max_ms");
+		pr_err_ratelimited("%s: expected %u to %u, and interval_min_ms <= interval_max_ms\n",
+				   knob->name, knob->min, knob->max);
 		return ret;
 	}
 	irq_balance_replan();
@@ -211,10 +211,25 @@ static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
 static struct kobj_attribute irq_balance_balance_attr = __ATTR_RW(balance);
 
 static const char * const irq_balance_fixed_names[] = {
-#define R(_id, _name)	[IRQ_BALANCE_##_id] = _name,
-	IRQ_BALANCE_FIXED_REASONS
-#undef R
+	[IRQ_BALANCE_MOVABLE]		= "movable",
+	[IRQ_BALANCE_UNUSED]		= "unused",
+	[IRQ_BALANCE_CHAINED]		= "chained",
+	[IRQ_BALANCE_NMI]		= "nmi",
+	[IRQ_BALANCE_NESTED]		= "nested",
+	[IRQ_BALANCE_PER_CPU]		= "per-cpu",
+	[IRQ_BALANCE_MANAGED]		= "managed",
+	[IRQ_BALANCE_NO_BALANCING]	= "no-balancing",
+	[IRQ_BALANCE_NO_AFFINITY]	= "no-affinity",
+	[IRQ_BALANCE_STOPPED]		= "stopped",
+	[IRQ_BALANCE_FORWARDED]		= "forwarded",
+	[IRQ_BALANCE_REDIRECTED]	= "redirected",
+	[IRQ_BALANCE_CHIP]		= "chip",
+	[IRQ_BALANCE_OPTED_OUT]		= "opted-out",
+	[IRQ_BALANCE_USER_MOVE]		= "user-move",
+	[IRQ_BALANCE_PINNED]		= "pinned",
 };
+
+static_assert(ARRAY_SIZE(irq_balance_fixed_names) == IRQ_BALANCE_NR_FIXED);
 
 static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {

@@ -379,7 +379,7 @@ static void test_rate(struct kunit *test)
 	u32 rate;
 
 	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 1000, NSEC_PER_SEC), 1000);
-	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 1, 10 * NSEC_PER_SEC), 1);
+	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 1, 10ULL * NSEC_PER_SEC), 1);
 	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 0, NSEC_PER_SEC), 0);
 	/* A rise counts at once, a fall slowly */
 	KUNIT_EXPECT_EQ(test, i8259_rate_update(100, 1000, NSEC_PER_SEC), 1000);

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of what the interrupt balancer does to descriptors: moving inside
+ * the affinity mask, and measuring. The interrupts are real, the chip is not.
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/irqdomain.h>
+
+#include <kunit/test.h>
+
+#include "../internals.h"
+#include "../balance.h"
+
+/* What the fake chip answers, and what it was asked */
+struct fake {
+	int		error;
+	bool		writes_mask;
+	unsigned int	calls;
+	unsigned int	handled;
+	unsigned int	irq;
+	struct irq_desc	*desc;
+};
+
+static int fake_set_affinity(struct irq_data *data, const struct cpumask *dest, bool force)
+{
+	struct fake *fake = irq_data_get_irq_chip_data(data);
+
+	fake->calls++;
+	if (fake->error)
+		return fake->error;
+	irq_data_update_effective_affinity(data, cpumask_of(cpumask_first(dest)));
+	if (fake->writes_mask) {
+		irq_data_update_affinity(data, dest);
+		return IRQ_SET_MASK_OK_NOCOPY;
+	}
+	return IRQ_SET_MASK_OK;
+}
+
+static void fake_noop(struct irq_data *data) { }
+
+static void fake_ack(struct irq_data *data)
+{
+	irq_move_irq(data);
+}
+
+static struct irq_chip fake_direct_chip = {
+	.name			= "fake-direct",
+	.irq_ack		= fake_ack,
+	.irq_mask		= fake_noop,
+	.irq_unmask		= fake_noop,
+	.irq_set_affinity	= fake_set_affinity,
+	.flags			= IRQCHIP_SKIP_SET_WAKE,
+};
+
+static struct irq_chip fake_deferred_chip = {
+	.name			= "fake-deferred",
+	.irq_ack		= fake_ack,
+	.irq_mask		= fake_noop,
+	.irq_unmask		= fake_noop,
+	.irq_set_affinity	= fake_set_affinity,
+	.flags			= IRQCHIP_SKIP_SET_WAKE | IRQCHIP_MOVE_DEFERRED,
+};
+
+static irqreturn_t fake_handler(int irq, void *data)
+{
+	struct fake *fake = data;
+
+	fake->handled++;
+	return IRQ_HANDLED;
+}
+
+static void fake_free(void *data)
+{
+	struct fake *fake = data;
+
+	free_irq(fake->irq, fake);
+	irq_dispose_mapping(fake->irq);
+	irq_free_desc(fake->irq);
+}
+
+/* A requested interrupt with all online CPUs in its mask */
+static struct fake *fake_irq(struct kunit *test, struct irq_chip *chip)
+{
+	struct fake *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+	int irq;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	if (chip == &fake_deferred_chip && !IS_ENABLED(CONFIG_GENERIC_PENDING_IRQ))
+		kunit_skip(test, "needs GENERIC_PENDING_IRQ");
+
+	KUNIT_ASSERT_NOT_NULL(test, fake);
+	irq = irq_domain_alloc_descs(-1, 1, 0, NUMA_NO_NODE, NULL);
+	KUNIT_ASSERT_GT(test, irq, 0);
+	fake->irq = irq;
+	fake->desc = irq_to_desc(irq);
+	KUNIT_ASSERT_NOT_NULL(test, fake->desc);
+
+	irq_set_chip_and_handler(irq, chip, handle_edge_irq);
+	irq_set_chip_data(irq, fake);
+	irq_settings_clr_norequest(fake->desc);
+	KUNIT_ASSERT_EQ(test, request_irq(irq, fake_handler, IRQF_NO_THREAD, "fake", fake), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, fake_free, fake), 0);
+
+	KUNIT_ASSERT_EQ(test, irq_set_affinity(irq, cpu_online_mask), 0);
+	return fake;
+}
+
+static void fake_raise(struct fake *fake)
+{
+	guard(irqsave)();
+	generic_handle_irq(fake->irq);
+}
+
+static int fake_move(struct fake *fake, unsigned int cpu)
+{
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	return irq_balance_move(fake->desc, cpu);
+}
+
+static int fake_result(struct fake *fake)
+{
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	return irq_balance_move_result(fake->desc);
+}
+
+static enum irq_balance_fixed fake_why(struct fake *fake)
+{
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	return irq_balance_why_fixed(fake->desc);
+}
+
+static unsigned int fake_cpu(struct fake *fake)
+{
+	return cpumask_first(irq_data_get_effective_affinity_mask(&fake->desc->irq_data));
+}
+
+/* What /proc/irq/N/smp_affinity would show: see show_irq_affinity() */
+static const struct cpumask *fake_shown_mask(struct fake *fake)
+{
+	if (irq_move_pending(&fake->desc->irq_data))
+		return irq_desc_get_pending_mask(fake->desc);
+	return fake->desc->irq_common_data.affinity;
+}
+
+static unsigned int other_cpu(struct fake *fake)
+{
+	return cpumask_any_but(cpu_online_mask, fake_cpu(fake));
+}
+
+static void direct_moves_at_once(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	unsigned int to = other_cpu(fake);
+
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+}
+
+static void deferred_waits_for_interrupt(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	unsigned int from, to;
+
+	fake_raise(fake);	/* for the mask that was set at the start */
+	from = fake_cpu(fake);
+	to = other_cpu(fake);
+	fake->calls = 0;
+
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake->calls, 0);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+	KUNIT_EXPECT_EQ(test, fake->calls, 1);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+
+	/* Once is enough */
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake->calls, 1);
+	KUNIT_EXPECT_EQ(test, fake->handled, 3);
+}
+
+static void no_interrupt_expires(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	unsigned int from;
+
+	fake_raise(fake);
+	from = fake_cpu(fake);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), -ETIMEDOUT);
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+}
+
+static void users_write_wins(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	unsigned int from;
+
+	fake_raise(fake);
+	from = fake_cpu(fake);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(from)), 0);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpumask_of(from)));
+	KUNIT_EXPECT_EQ(test, fake_result(fake), -ECANCELED);
+
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpumask_of(from)));
+}
+
+static void users_pending_move_is_not_touched(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	unsigned int from, to;
+
+	fake_raise(fake);
+	from = fake_cpu(fake);
+	to = other_cpu(fake);
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(to)), 0);
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_USER_MOVE);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, from), -EPERM);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpumask_of(to)));
+
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpumask_of(to)));
+}
+
+static void never_outside_the_mask(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	unsigned int from = fake_cpu(fake), to = other_cpu(fake);
+
+	irq_set_affinity(fake->irq, cpumask_of(from));
+	fake->calls = 0;
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ENODEV);
+	KUNIT_EXPECT_EQ(test, fake->calls, 0);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), -ENODEV);
+}
+
+static void busy_is_not_retried_at_entry(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	unsigned int from;
+
+	fake_raise(fake);
+	from = fake_cpu(fake);
+	fake->error = -EBUSY;
+	fake->calls = 0;
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	fake_raise(fake);
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake->calls, 1);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+	KUNIT_EXPECT_FALSE(test, irqd_is_setaffinity_pending(&fake->desc->irq_data));
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+	KUNIT_EXPECT_EQ(test, fake_result(fake), -EBUSY);
+}
+
+static void chip_that_writes_the_mask_is_put_back(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	unsigned int from = fake_cpu(fake);
+
+	fake->writes_mask = true;
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EOPNOTSUPP);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
+}
+
+static void shutdown_calls_it_off(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	free_irq(fake->irq, fake);
+	KUNIT_EXPECT_FALSE(test, irqd_is_move_pending(&fake->desc->irq_data));
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_UNUSED);
+	KUNIT_ASSERT_EQ(test, 0,
+			request_irq(fake->irq, fake_handler, IRQF_NO_THREAD, "fake", fake));
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_MOVABLE);
+}
+
+static void fixed_ones_stay(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_data *data = &fake->desc->irq_data;
+	unsigned int to = other_cpu(fake);
+
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_MOVABLE);
+
+	disable_irq(fake->irq);
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_STOPPED);
+	enable_irq(fake->irq);
+
+	irqd_set(data, IRQD_AFFINITY_MANAGED);
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_MANAGED);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
+	irqd_clear(data, IRQD_AFFINITY_MANAGED);
+
+	irqd_set(data, IRQD_NO_BALANCING);
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_NO_BALANCING);
+	irqd_clear(data, IRQD_NO_BALANCING);
+
+	irqd_set(data, IRQD_FORWARDED_TO_VCPU);
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_FORWARDED);
+	irqd_clear(data, IRQD_FORWARDED_TO_VCPU);
+
+	fake->desc->balance.opted_out = true;
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_OPTED_OUT);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
+	fake->desc->balance.opted_out = false;
+
+	irq_data_update_effective_affinity(data, cpu_online_mask);
+	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
+}
+
+static irqreturn_t slow_handler(int irq, void *data)
+{
+	struct fake *fake = data;
+
+	fake->handled++;
+	udelay(fake->error);
+	return IRQ_HANDLED;
+}
+
+/* Samples stand for what is between them: no interrupt is left out or doubled */
+static void load_counts_every_interrupt(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_balance_load before, after;
+	unsigned int i;
+
+	irq_balance_load_get();
+	KUNIT_ASSERT_EQ(test, irq_balance_load_read(fake->irq, &before), 0);
+	for (i = 1; i <= 3000; i++) {
+		fake_raise(fake);
+		if (i % 500)
+			continue;
+		KUNIT_ASSERT_EQ(test, irq_balance_load_read(fake->irq, &after), 0);
+		KUNIT_EXPECT_EQ(test, after.count - before.count, i);
+		KUNIT_EXPECT_GE(test, after.time_ns, before.time_ns);
+	}
+	/* That was too fast to time each of them */
+	KUNIT_EXPECT_GT(test, fake->desc->balance.gap, 1);
+	irq_balance_load_put();
+}
+
+static void load_is_time(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_balance_load before, after;
+	unsigned int i, us;
+	u64 spent;
+
+	free_irq(fake->irq, fake);
+	KUNIT_ASSERT_EQ(test, 0,
+			request_irq(fake->irq, slow_handler, IRQF_NO_THREAD, "slow", fake));
+
+	irq_balance_load_get();
+	for (us = 20; us <= 200; us *= 10) {
+		u64 start = local_clock();
+
+		fake->error = us;
+		irq_balance_load_read(fake->irq, &before);
+		for (i = 0; i < 20000 / us; i++)
+			fake_raise(fake);
+		irq_balance_load_read(fake->irq, &after);
+		spent = local_clock() - start;
+
+		/* udelay() waits at least that long, and nothing else was there */
+		KUNIT_EXPECT_GE(test, after.time_ns - before.time_ns, 16 * NSEC_PER_MSEC);
+		KUNIT_EXPECT_LE(test, after.time_ns - before.time_ns, spent + spent / 4);
+		KUNIT_EXPECT_GE(test, after.max_ns, us * NSEC_PER_USEC);
+	}
+	irq_balance_load_put();
+	fake->error = 0;
+}
+
+static void load_stands_still_when_off(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	enum irq_balance_mode mode = irq_balance_get_mode();
+	struct irq_balance_load before, after;
+
+	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
+	irq_balance_load_read(fake->irq, &before);
+	fake_raise(fake);
+	irq_balance_load_read(fake->irq, &after);
+	KUNIT_EXPECT_EQ(test, after.count, before.count);
+	KUNIT_EXPECT_EQ(test, fake->handled, 1);
+	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
+}
+
+static struct kunit_case irq_balance_move_cases[] = {
+	KUNIT_CASE(direct_moves_at_once),
+	KUNIT_CASE(deferred_waits_for_interrupt),
+	KUNIT_CASE(no_interrupt_expires),
+	KUNIT_CASE(users_write_wins),
+	KUNIT_CASE(users_pending_move_is_not_touched),
+	KUNIT_CASE(never_outside_the_mask),
+	KUNIT_CASE(busy_is_not_retried_at_entry),
+	KUNIT_CASE(chip_that_writes_the_mask_is_put_back),
+	KUNIT_CASE(shutdown_calls_it_off),
+	KUNIT_CASE(fixed_ones_stay),
+	{}
+};
+
+static struct kunit_case irq_balance_load_cases[] = {
+	KUNIT_CASE(load_counts_every_interrupt),
+	KUNIT_CASE(load_is_time),
+	KUNIT_CASE(load_stands_still_when_off),
+	{}
+};
+
+static struct kunit_suite irq_balance_move_suite = {
+	.name		= "irq_balance_move",
+	.test_cases	= irq_balance_move_cases,
+};
+
+static struct kunit_suite irq_balance_load_suite = {
+	.name		= "irq_balance_load",
+	.test_cases	= irq_balance_load_cases,
+};
+
+kunit_test_suites(&irq_balance_move_suite, &irq_balance_load_suite);
