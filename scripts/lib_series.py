@@ -338,7 +338,7 @@ def build(git, base, patches, sources, strays=True):
         step = 'scripts/import adds files; by hand: "new file" lines in a patch, see scripts/regen --help'
         if strays:
             raise Failure(reason, step)
-        print('import: note: ' + reason, file=sys.stderr)
+        print('note: ' + reason, file=sys.stderr)
 
     snippet = sources.snippet()
     for patch in patches:
