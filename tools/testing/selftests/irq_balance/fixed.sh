@@ -11,7 +11,6 @@ read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
 find_sources 4
 [ ${#SOURCES[@]} -ge 3 ] || skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 3 are needed"
 trace_start || skip_all "no tracepoints of the balancer"
-ktap_print_msg "interrupts ${SOURCES[*]}"
 ktap_set_plan 5
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
 
@@ -23,7 +22,7 @@ out=${SOURCES[2]}
 state off
 save $IRQS/"$out"/balance
 for i in "${SOURCES[@]}"; do echo "${cpus[0]}" >"/proc/irq/$i/smp_affinity_list"; done
-load 1500 "${SOURCES[@]}"
+load "$RATE" "${SOURCES[@]}"
 sleep 0.5
 for i in "${SOURCES[@]:2}"; do
 	value "/proc/irq/$i/smp_affinity" now
@@ -67,7 +66,7 @@ else
 	before=$(places "${managed[@]}")
 	state on
 	trace_clear
-	load 1500 "${SOURCES[@]}"
+	load "$RATE" "${SOURCES[@]}"
 	for i in "${managed[@]:0:2}"; do "$INJECT" "$i" 4000 1500 >/dev/null 2>&1 & done
 	sleep 4
 	quiet
@@ -88,7 +87,7 @@ result "each interrupt says whether it may be moved" $? "$(tr -s ' \n' ' ' <"$TM
 # No move was ever reported for one that may not be moved
 state on
 trace_clear
-load 1500 "${SOURCES[@]}"
+load "$RATE" "${SOURCES[@]}"
 sleep 2
 quiet
 r=0

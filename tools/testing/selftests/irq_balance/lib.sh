@@ -5,6 +5,9 @@
 # that the balancer may move, that can be raised through debugfs and whose
 # handler takes them.
 #
+# TRAFFIC="eth0 eth2" names network interfaces that broadcasts may be sent from
+# (their cables must end in the same machine): the better load where there is one.
+#
 # BREAK=mask|move|pin makes a test break the rules that it guards, to show that
 # this would be seen.
 
@@ -106,10 +109,12 @@ unhandled() {
 	sed -n 's/^unhandled //p' "/proc/irq/$1/spurious"
 }
 
-# Fills SOURCES with up to $1 interrupts to work with: those that cost most
+# Fills SOURCES with up to $1 interrupts to work with, those that cost most, and
+# sets RATE so that each of them is worth a good deal of a CPU's time.
 SOURCES=()
+RATE=
 find_sources() {
-	local dir irq status mask before old new
+	local dir irq status mask before old new heavy
 	SOURCES=()
 	[ -x "$INJECT" ] || return
 	state observe
@@ -117,6 +122,9 @@ find_sources() {
 		irq=${dir##*/}
 		value "$dir/balance_status" status
 		[ "$status" = movable ] || continue
+		# some hardware cannot stand it
+		value "$dir/actions" old
+		case ,$old, in *,rtc*|*,hpet*|*,i8042,*|*,timer,*|*,acpi,*) continue ;; esac
 		# its mask must leave the choice
 		value "/proc/irq/$irq/smp_affinity_list" mask
 		case $mask in *[-,]*) ;; *) continue ;; esac
@@ -128,21 +136,70 @@ find_sources() {
 		[ "$(unhandled "$irq")" = "$before" ] && echo $((new - old)) "$irq"
 	done | sort -rn | head -n "$1" >"$TMP/sources"
 	state off
-	while read -r new irq; do SOURCES+=("$irq"); done <"$TMP/sources"
-	# what the test raises must count as heavy also on a fast machine
+	while read -r new irq; do
+		SOURCES+=("$irq")
+		old=$((new / 50 + 1))
+	done <"$TMP/sources"
+	[ ${#SOURCES[@]} -gt 0 ] || return
+	# 5 % of a CPU if 5000 a second are enough for it; old: ns of the cheapest
+	RATE=$((50000000 / old))
+	[ $RATE -le 5000 ] || RATE=5000
+	[ $RATE -ge 500 ] || RATE=500
 	save $BALANCER/heavy
-	echo 1 >$BALANCER/heavy
+	heavy=$((old * RATE / 3000000))
+	[ $heavy -ge 1 ] || heavy=1
+	[ $heavy -ge 20 ] || echo $heavy >$BALANCER/heavy
+	ktap_print_msg "interrupts ${SOURCES[*]}: $old ns, raised $RATE times a second"
 }
 
-# Raise these interrupts, RATE times a second each, until quiet
+# Raise these interrupts, RATE times a second each, until quiet; $TMP/injected
+# then says how often
 LOADS=()
 load() { # rate, irq...
-	local rate=$1 irq
+	local rate=$1 list
 	shift
-	for irq; do
-		"$INJECT" "$irq" 100000000 "$rate" >"$TMP/inject.$irq" 2>&1 &
-		LOADS+=($!)
+	list=$*
+	"$INJECT" "${list// /,}" 100000000 "$rate" >"$TMP/injected" 2>&1 &
+	LOADS+=($!)
+}
+# Real work for interrupts: traffic, or raising SOURCES where TRAFFIC names no
+# interface. find_busy fills SOURCES with the $1 that cost most of it.
+busy() {
+	if [ -z "${TRAFFIC:-}" ]; then
+		load "$RATE" "${SOURCES[@]}"
+		return
+	fi
+	# shellcheck disable=SC2086
+	"$DIR/traffic" 4000 $TRAFFIC &
+	LOADS+=($!)
+}
+find_busy() { # how many
+	local dir irq status mask new i
+	declare -A old
+	if [ -z "${TRAFFIC:-}" ]; then
+		find_sources "$1"
+		return
+	fi
+	SOURCES=()
+	state observe
+	busy
+	for i in 0 1; do
+		for dir in "$IRQS"/[0-9]*; do
+			irq=${dir##*/}
+			value "$dir/balance_status" status
+			value "/proc/irq/$irq/smp_affinity_list" mask
+			value "$dir/load_time_ns" new
+			[ "$status" = movable ] || continue
+			case $mask in *[-,]*) ;; *) continue ;; esac
+			if [ $i = 1 ]; then echo $((new - old[$irq])) "$irq"; else old[$irq]=$new; fi
+		done >"$TMP/busy"
+		[ $i = 1 ] || sleep 2
 	done
+	quiet
+	state off
+	sort -rn "$TMP/busy" | head -n "$1" >"$TMP/sources"
+	ktap_print_msg "traffic from $TRAFFIC; ns and interrupts: $(tr '\n' ' ' <"$TMP/sources")"
+	while read -r new irq; do SOURCES+=("$irq"); done <"$TMP/sources"
 }
 quiet() {
 	[ ${#LOADS[@]} -eq 0 ] && return

@@ -13,7 +13,6 @@ find_sources 3
 [ ${#SOURCES[@]} -ge 1 ] || skip_all "no interrupt that can be moved and raised"
 trace_start || skip_all "no tracepoints of the balancer"
 irq=${SOURCES[0]}
-ktap_print_msg "interrupts ${SOURCES[*]}"
 ktap_set_plan 5
 
 for f in policy rotate_ms interval_min_ms interval_max_ms cooldown_ms; do save $BALANCER/$f; done
@@ -32,7 +31,7 @@ echo 20 >$BALANCER/rotate_ms
 echo rotate >$BALANCER/policy
 state on
 # so slow that a move is pending for a while, so long that it is heavy
-load 700 "${SOURCES[@]}"
+load "$RATE" "${SOURCES[@]}"
 
 # Read all the time, as fast as it goes
 trace_clear

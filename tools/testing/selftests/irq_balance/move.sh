@@ -9,12 +9,11 @@ new=
 read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
 [ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
 [ -w "/sys/devices/system/cpu/cpu${cpus[-1]}/online" ] || skip_all "CPUs cannot go offline"
-find_sources 4
+find_busy 4
 [ ${#SOURCES[@]} -ge 2 ] || skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
 trace_start || skip_all "no tracepoints of the balancer"
 want=${#SOURCES[@]}
 [ "$want" -le ${#cpus[@]} ] || want=${#cpus[@]}
-ktap_print_msg "interrupts ${SOURCES[*]}"
 ktap_set_plan 8
 
 state off
@@ -25,7 +24,7 @@ before=$(places "${SOURCES[@]}")
 
 # off: the kernel as it always was
 trace_clear
-load 1500 "${SOURCES[@]}"
+busy
 sleep 3
 after=$(places "${SOURCES[@]}")
 [ "$before" = "$after" ] && [ "$(traced move)" = 0 ]
@@ -57,11 +56,11 @@ sleep 1
 r=0
 for irq in "${SOURCES[@]}"; do
 	value $IRQS/"$irq"/per_cpu_count new
-	old=old$irq
-	IFS=, read -ra a <<<"${!old}"
+	was=old$irq
+	IFS=, read -ra a <<<"${!was}"
 	IFS=, read -ra b <<<"$new"
 	cpu=$(cpu_of "$irq")
-	[ $((b[cpu] - a[cpu])) -gt 100 ] || { ktap_print_msg "$irq on CPU$cpu: ${!old} -> $new"; r=1; }
+	[ $((b[cpu] - a[cpu])) -gt 100 ] || { ktap_print_msg "$irq on CPU$cpu: ${!was} -> $new"; r=1; }
 done
 result "on: they are served by the CPU that effective_affinity names" $r
 
@@ -89,11 +88,13 @@ result "off at run time: everything stays where it is" $?
 
 # one hot interrupt alone has nothing to gain
 quiet
+find_sources 1
+[ ${#SOURCES[@]} = 1 ] || ktap_exit_fail_msg "no interrupt that can be raised"
 state on
-sleep 2
+sleep 1
 trace_clear
 before=$(places "${SOURCES[@]}")
-load 4000 "${SOURCES[0]}"
+load "$RATE" "${SOURCES[0]}"
 [ "$BREAK" = move ] && { echo rotate >$BALANCER/policy; echo 100 >$BALANCER/rotate_ms; }
 sleep 6
 quiet
