@@ -57,9 +57,10 @@
  *    it touches loses ``min_gain`` of its load (14 %: loads that are 15 %
  *    up on one of two CPUs and 15 % down on the other look like 13 %), and
  *    no less than makes an interrupt heavy. A gain below seven
- *    quarters of that must show in the slow averages too: noise around a
- *    balanced placement is no reason to move. A plan is wanted without any
- *    gain when an interrupt is on a CPU that it may not be on.
+ *    quarters of that, or below twice what the loads of the interrupts in
+ *    question are usually off their mean, must show in the slow averages too:
+ *    noise around a balanced placement is no reason to move. A plan is wanted
+ *    without any gain when an interrupt is on a CPU that it may not be on.
  * 5. Whether it is certain. ``confirm`` passes in a row (3) must want it, and
  *    no interrupt in it may have been moved within ``cooldown_ms`` (400 ms).
  * 6. How it is done. At most ``max_moves`` (8) interrupts per pass, in an
@@ -122,6 +123,7 @@
  * @slow_before: the first by the slow averages
  * @slow_after:	the second by the slow averages
  * @near:	ns/s that come home to their device's node
+ * @noise:	ns/s by which the noisiest interrupt that is moved is off its mean
  * @age_ms:	history of the youngest interrupt that is moved
  * @moves:	moves
  * @forced:	one of them is from a CPU that is not allowed
@@ -133,6 +135,7 @@ struct irq_balance_touch {
 	u64		slow_before;
 	u64		slow_after;
 	u64		near;
+	u64		noise;
 	u32		age_ms;
 	unsigned int	moves;
 	bool		forced;
@@ -693,6 +696,7 @@ static void irq_balance_touched(struct irq_balance_work *work,
 		if (!irq_balance_is_near(work, item, item->home) &&
 		    irq_balance_is_near(work, item, item->place))
 			t->near += irq_balance_cost(mach, item->load, item->home);
+		t->noise = max(t->noise, irq_balance_cost(mach, st->load.noise, item->home));
 		t->forced |= !item->may_stay;
 		t->cooling |= st->moved &&
 			      now - st->moved < irq_balance_ms(set->cooldown_ms);
@@ -719,7 +723,8 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 	if (t->before < t->after + need)
 		return false;
 	gain = t->before - t->after;
-	if (gain * 4 >= div_u64(t->before, 1000) * set->min_gain * 7)
+	if (gain * 4 >= div_u64(t->before, 1000) * set->min_gain * 7 &&
+	    gain >= 2 * t->noise)
 		return true;
 	return t->age_ms >= IRQ_BALANCE_YOUNG_MS &&
 	       t->slow_before >= t->slow_after +
@@ -751,7 +756,7 @@ static bool irq_balance_judge(struct irq_balance_work *work,
 		struct irq_balance_touch *t = &work->touch[i];
 
 		if (!irq_balance_wanted(set, t) &&
-		    !(all && t->after + t->before / 100 < t->before))
+		    !(all && t->after + max(t->before / 100, t->noise) < t->before))
 			t->moves = 0;
 		any |= t->moves;
 	}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libFuzzer target: any text as a workload, and what it says replayed.
+ */
+#include <stdlib.h>
+
+#include "sim.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sim_options opt = { .state = SIM_ON };
+	struct sim_result result;
+	struct workload load;
+	FILE *in, *null;
+
+	if (!size)
+		return 0;
+	in = fmemopen((void *)data, size, "r");
+	null = fopen("/dev/null", "w");
+	if (!in || !null)
+		abort();
+	irq_balance_settings_init(&opt.set);
+	/* The first byte turns a few knobs. */
+	opt.set.policy = data[0] % IRQ_BALANCE_NR_POLICIES;
+	opt.set.max_moves = data[0] >> 4;
+	opt.set.confirm = 1 + (data[0] >> 2) % 3;
+	if (!workload_read(&load, "fuzz", in, null) && load.end <= 20000)
+		sim_run(&load, &opt, null, &result);
+	workload_free(&load);
+	fclose(in);
+	fclose(null);
+	return 0;
+}

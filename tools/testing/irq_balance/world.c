@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A small machine for tests.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+/**
+ * world_init - a machine of equal CPUs, each a core, four to a package
+ * @w:		world
+ * @nr_cpus:	CPUs
+ */
+void world_init(struct world *w, unsigned int nr_cpus)
+{
+	unsigned int i;
+
+	memset(w, 0, sizeof(*w));
+	w->nr_cpus = nr_cpus;
+	w->now = 1000 * MSEC;
+	irq_balance_settings_init(&w->set);
+	for (i = 0; i < nr_cpus; i++) {
+		w->cpus[i].capacity = 1024;
+		w->cpus[i].node = -1;
+		w->cpus[i].package = i / 4;
+		w->cpus[i].llc = i / 4;
+		w->cpus[i].core = i;
+		w->cpus[i].usable = true;
+	}
+	w->work = malloc(irq_balance_work_size(WORLD_IRQS, nr_cpus));
+	if (!w->work)
+		abort();
+	irq_balance_init(&w->bal, w->work, WORLD_IRQS, nr_cpus);
+}
+
+/**
+ * world_exit - free what it has
+ * @w:		world
+ */
+void world_exit(struct world *w)
+{
+	free(w->work);
+}
+
+/**
+ * world_irq - a new interrupt that may be everywhere
+ * @w:		world
+ * @cpu:	where it is
+ * @load:	ns/s on a CPU of capacity 1024
+ *
+ * Return: its index.
+ */
+unsigned int world_irq(struct world *w, unsigned int cpu, u64 load)
+{
+	unsigned int i = w->nr_irqs++;
+
+	w->irqs[i].irq = 16 + i;
+	w->irqs[i].node = -1;
+	w->irqs[i].cpu = cpu;
+	w->irqs[i].state = &w->state[i];
+	w->load[i] = load;
+	w->movable[i] = true;
+	memset(w->mask[i], 0xff, sizeof(w->mask[i]));
+	return i;
+}
+
+static u64 cost(const struct world *w, unsigned int irq, unsigned int cpu)
+{
+	return w->load[irq] * 1024 / w->cpus[cpu].capacity;
+}
+
+/**
+ * world_load - the load of a CPU
+ * @w:		world
+ * @cpu:	CPU
+ *
+ * Return: ns/s.
+ */
+u64 world_load(const struct world *w, unsigned int cpu)
+{
+	u64 load = w->base[cpu];
+	unsigned int i;
+
+	for (i = 0; i < w->nr_irqs; i++) {
+		if (w->irqs[i].cpu == cpu)
+			load += cost(w, i, cpu);
+	}
+	return load;
+}
+
+/**
+ * world_worst - the load of the worst CPU
+ * @w:		world
+ *
+ * Return: ns/s.
+ */
+u64 world_worst(const struct world *w)
+{
+	u64 worst = 0;
+	unsigned int i;
+
+	for (i = 0; i < w->nr_cpus; i++)
+		worst = max(worst, world_load(w, i));
+	return worst;
+}
+
+/**
+ * world_may - whether an interrupt may be given to a CPU
+ * @w:		world
+ * @irq:	its index
+ * @cpu:	the CPU
+ *
+ * Return: true when it may.
+ */
+bool world_may(const struct world *w, unsigned int irq, unsigned int cpu)
+{
+	return w->movable[irq] && w->cpus[cpu].usable && !w->cpus[cpu].full &&
+	       test_bit(cpu, w->mask[irq]);
+}
+
+static void check(struct world *w, bool good, const char *what)
+{
+	if (!good && !w->wrong)
+		w->wrong = what;
+}
+
+/**
+ * world_pass - make one pass now and do what it asks for
+ * @w:		world
+ *
+ * Return: moves that were done.
+ */
+unsigned int world_pass(struct world *w)
+{
+	u64 before = world_worst(w);
+	unsigned int i, asked = 0, done = 0;
+	bool forced = false, heavy = false;
+
+	for (i = 0; i < w->nr_irqs; i++)
+		w->irqs[i].allowed = w->movable[i] ? w->mask[i] : NULL;
+	asked = irq_balance_pass(&w->bal, &w->set, w->now, w->cpus, w->nr_cpus,
+				 w->irqs, w->nr_irqs);
+	for (i = 0; i < w->nr_irqs; i++) {
+		struct irq_balance_irq *irq = &w->irqs[i];
+
+		heavy |= irq->state->heavy;
+		if (irq->target == irq->cpu) {
+			check(w, irq->reason == IRQ_BALANCE_REASON_NONE,
+			      "a reason without a move");
+			continue;
+		}
+		check(w, irq->cpu < w->nr_cpus, "moved from nowhere");
+		check(w, irq->target < w->nr_cpus, "moved out of the machine");
+		if (w->wrong)
+			break;
+		asked--;
+		check(w, w->movable[i], "moved what may not be moved");
+		check(w, world_may(w, i, irq->target), "moved to a forbidden CPU");
+		check(w, irq->state->heavy, "moved a light interrupt");
+		check(w, irq->reason != IRQ_BALANCE_REASON_NONE,
+		      "a move without a reason");
+		if (!w->cpus[irq->cpu].usable || !test_bit(irq->cpu, w->mask[i]))
+			forced = true;
+	}
+	check(w, !asked, "wrong number of moves");
+	check(w, !w->set.max_moves || w->bal.nr_moves <= w->set.max_moves,
+	      "more moves than the cap");
+	check(w, w->bal.next > w->now, "next pass in the past");
+	check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe ||
+	      w->bal.active, "a timer with nothing heavy");
+	for (i = 0; i < w->nr_irqs && !w->wrong; i++) {
+		struct irq_balance_irq *irq = &w->irqs[i];
+
+		if (irq->target == irq->cpu || w->deaf[i])
+			continue;
+		w->hash = w->hash * 1000003 + i * 8191 + irq->target;
+		irq->cpu = irq->target;
+		done++;
+	}
+	w->moves += done;
+	if (done)
+		w->last_move = w->now;
+	if (!forced && w->set.policy != IRQ_BALANCE_POLICY_COMPACT)
+		/* Averages are integers: a ppm is rounding. */
+		check(w, world_worst(w) <= before + before / 100000 + 1000,
+		      "made the worst CPU worse");
+	return done;
+}
+
+static void advance(struct world *w, u64 ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr_irqs; i++) {
+		if (w->irqs[i].cpu < w->nr_cpus)
+			w->irqs[i].time += cost(w, i, w->irqs[i].cpu) * (ns / MSEC) / 1000;
+	}
+	for (i = 0; i < w->nr_cpus; i++)
+		w->cpus[i].time += w->base[i] * (ns / MSEC) / 1000;
+	w->now += ns;
+}
+
+/**
+ * world_run - passes at the policy's own pace
+ * @w:		world
+ * @ms:		for how long, simulated; without a timer a kick every 100 ms
+ *		stands for interrupt entry
+ *
+ * Return: moves that were done.
+ */
+unsigned int world_run(struct world *w, unsigned int ms)
+{
+	u64 end = w->now + ms * MSEC;
+	unsigned int moves = w->moves;
+
+	while (w->now < end && !w->wrong) {
+		u64 next = w->bal.next;
+
+		if (next == IRQ_BALANCE_NO_TIMER || next <= w->now) {
+			next = w->now + 100 * MSEC;
+			w->bal.kicked = true;
+		}
+		advance(w, min(next, end) - w->now);
+		if (w->now == next)
+			world_pass(w);
+	}
+	return w->moves - moves;
+}
