@@ -170,7 +170,7 @@ busy() {
 		return
 	fi
 	# shellcheck disable=SC2086
-	"$DIR/traffic" 4000 $TRAFFIC &
+	"$DIR/traffic" 8000 $TRAFFIC &
 	LOADS+=($!)
 }
 find_busy() { # how many
