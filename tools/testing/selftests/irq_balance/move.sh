@@ -73,6 +73,7 @@ after=$(places "${SOURCES[@]}")
 moved=$(traced move)
 [ "$before" = "$after" ] && [ "$moved" = 0 ]
 result "on: once balanced, no more moves" $? "$moved moves in 6 s: $before-> $after"
+sed -n 's/.* \([0-9.]*\): irq_balance_move: /# \1 /p' "$TRACE/trace" | head -n 10
 
 [ "$BREAK" = mask ] && echo 1 >"/proc/irq/${SOURCES[0]}/smp_affinity"
 masks >"$TMP/masks.1"
