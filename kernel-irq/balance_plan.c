@@ -57,8 +57,8 @@
  *    it touches loses ``min_gain`` of its load (14 %: loads that are 15 %
  *    up on one of two CPUs and 15 % down on the other look like 13 %), and
  *    no less than makes an interrupt heavy. A gain below seven
- *    quarters of that, or below twice what the loads of the interrupts in
- *    question are usually off their mean, must show in the slow averages too:
+ *    quarters of that, or below what the loads of the interrupts in
+ *    question are usually off from one pass to the next, must show in the slow averages too:
  *    noise around a balanced placement is no reason to move. A plan is wanted
  *    without any gain when an interrupt is on a CPU that it may not be on.
  * 5. Whether it is certain. ``confirm`` passes in a row (3) must want it, and
@@ -113,7 +113,7 @@
 /* Passes that a begun plan may make no progress. */
 #define STUCK_MAX	8U
 
-/* Rounds in which nodes may be found too full for their devices. */
+/* Rounds in which one node is found too full; as many more find all. */
 #define NODE_ROUNDS	4U
 
 /**
@@ -123,7 +123,7 @@
  * @slow_before: the first by the slow averages
  * @slow_after:	the second by the slow averages
  * @near:	ns/s that come home to their device's node
- * @noise:	ns/s by which the noisiest interrupt that is moved is off its mean
+ * @noise:	ns/s by which the noisiest interrupt that is moved is off each time
  * @age_ms:	history of the youngest interrupt that is moved
  * @moves:	moves
  * @forced:	one of them is from a CPU that is not allowed
@@ -153,6 +153,7 @@ struct irq_balance_touch {
  * @within:	[class] node that it is confined to, -1: none
  * @node:	[index] nodes of the machine
  * @spilled:	[index] whether the node does not hold its interrupts
+ * @holds:	[index] whether the node has a device of its own to hold
  * @away:	[index] whether the balancer took one of them away before
  * @index:	[position] index of its node
  * @nr_nodes:	how many nodes
@@ -168,6 +169,7 @@ struct irq_balance_work {
 	int				*within;
 	int				*node;
 	bool				*spilled;
+	bool				*holds;
 	bool				*away;
 	u32				*index;
 	unsigned int			nr_nodes;
@@ -175,84 +177,89 @@ struct irq_balance_work {
 };
 
 /**
- * irq_balance_carve - hand out workspace
- * @base:	start of the workspace, or NULL to measure
- * @used:	bytes handed out, updated
- * @nr:		elements
- * @size:	bytes of one
- *
- * Return: the array, NULL when @base is.
+ * struct irq_balance_space - workspace that is handed out
+ * @base:	its start, NULL: only measured
+ * @used:	bytes handed out
  */
-static void *irq_balance_carve(void *base, size_t *used, size_t nr, size_t size)
-{
-	size_t at = *used;
+struct irq_balance_space {
+	char	*base;
+	size_t	used;
+};
 
-	*used = at + ((nr * size + sizeof(u64) - 1) & ~(sizeof(u64) - 1));
-	return base ? (char *)base + at : NULL;
+/* An array out of the workspace, aligned for anything in it. */
+static void *irq_balance_carve(struct irq_balance_space *space, size_t nr,
+			       size_t size)
+{
+	size_t at = space->used;
+
+	space->used += (nr * size + sizeof(u64) - 1) & ~(sizeof(u64) - 1);
+	return space->base ? space->base + at : NULL;
 }
 
 /* Lays the workspace out; measures it when @base is NULL. */
 static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 				 size_t nr_irqs, size_t nr_cpus)
 {
-	size_t used = (sizeof(*work) + sizeof(u64) - 1) & ~(sizeof(u64) - 1);
+	struct irq_balance_space space = { .base = base };
 	struct irq_balance_solver *s = &work->solver;
 	struct irq_balance_machine *mach = &s->mach;
 	struct irq_balance_search *srch = &s->search;
 	size_t small = min_t(size_t, nr_irqs, IRQ_BALANCE_SMALL_ITEMS);
 	/* Each interrupt may have a mask of its own, with and without node. */
 	size_t classes = 2 * nr_irqs + 1, level;
+	size_t costs = small * min_t(size_t, nr_cpus, IRQ_BALANCE_SMALL_CPUS);
 
-#define CARVE(ptr, nr) \
-	((ptr) = irq_balance_carve(base, &used, (nr), sizeof(*(ptr))))
-
-	CARVE(mach->cpu, nr_cpus);
-	CARVE(mach->pos, nr_cpus);
-	CARVE(mach->scale, nr_cpus);
-	CARVE(mach->fixed, nr_cpus);
-	CARVE(mach->fixed_slow, nr_cpus);
-	CARVE(mach->load, nr_cpus);
-	CARVE(mach->items, nr_cpus);
+	/* The structure itself comes first. */
+	irq_balance_carve(&space, 1, sizeof(*work));
+	mach->cpu = irq_balance_carve(&space, nr_cpus, sizeof(*mach->cpu));
+	mach->pos = irq_balance_carve(&space, nr_cpus, sizeof(*mach->pos));
+	mach->scale = irq_balance_carve(&space, nr_cpus, sizeof(*mach->scale));
+	mach->fixed = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed));
+	mach->fixed_slow = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed_slow));
+	mach->load = irq_balance_carve(&space, nr_cpus, sizeof(*mach->load));
+	mach->items = irq_balance_carve(&space, nr_cpus, sizeof(*mach->items));
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++)
-		CARVE(mach->level[level], nr_cpus + 1);
+		mach->level[level] = irq_balance_carve(&space, nr_cpus + 1,
+						       sizeof(*mach->level[level]));
 	mach->longs = BITS_TO_LONGS(nr_cpus);
 	mach->max_classes = classes;
-	CARVE(mach->classes, classes * mach->longs);
-	CARVE(mach->class_first, classes);
-	CARVE(mach->class_end, classes);
+	mach->classes = irq_balance_carve(&space, classes * mach->longs,
+					  sizeof(*mach->classes));
+	mach->class_first = irq_balance_carve(&space, classes, sizeof(*mach->class_first));
+	mach->class_end = irq_balance_carve(&space, classes, sizeof(*mach->class_end));
 
-	CARVE(s->items, nr_irqs);
-	CARVE(s->order, nr_irqs);
-	CARVE(s->next, max_t(size_t, nr_irqs, 64));
-	CARVE(s->head, nr_cpus);
-	CARVE(s->root, nr_cpus);
-	CARVE(s->tail, nr_cpus);
-	CARVE(s->parts, nr_cpus);
+	s->items = irq_balance_carve(&space, nr_irqs, sizeof(*s->items));
+	s->order = irq_balance_carve(&space, nr_irqs, sizeof(*s->order));
+	s->next = irq_balance_carve(&space, max_t(size_t, nr_irqs, 64), sizeof(*s->next));
+	s->head = irq_balance_carve(&space, nr_cpus, sizeof(*s->head));
+	s->root = irq_balance_carve(&space, nr_cpus, sizeof(*s->root));
+	s->tail = irq_balance_carve(&space, nr_cpus, sizeof(*s->tail));
+	s->parts = irq_balance_carve(&space, nr_cpus, sizeof(*s->parts));
 
-	CARVE(srch->cost, small * min_t(size_t, nr_cpus, IRQ_BALANCE_SMALL_CPUS));
-	CARVE(srch->mask, small);
-	CARVE(srch->item, small);
-	CARVE(srch->home, small);
-	CARVE(srch->cur, small);
-	CARVE(srch->best, small);
-	CARVE(srch->pick, small);
-	CARVE(srch->bound, small);
-	CARVE(srch->pos, IRQ_BALANCE_SMALL_CPUS);
-	CARVE(srch->fixed, IRQ_BALANCE_SMALL_CPUS);
-	CARVE(srch->load, IRQ_BALANCE_SMALL_CPUS);
-	CARVE(srch->count, IRQ_BALANCE_SMALL_CPUS);
+	srch->cost = irq_balance_carve(&space, costs, sizeof(*srch->cost));
+	srch->mask = irq_balance_carve(&space, small, sizeof(*srch->mask));
+	srch->item = irq_balance_carve(&space, small, sizeof(*srch->item));
+	srch->home = irq_balance_carve(&space, small, sizeof(*srch->home));
+	srch->cur = irq_balance_carve(&space, small, sizeof(*srch->cur));
+	srch->best = irq_balance_carve(&space, small, sizeof(*srch->best));
+	srch->pick = irq_balance_carve(&space, small, sizeof(*srch->pick));
+	srch->bound = irq_balance_carve(&space, small, sizeof(*srch->bound));
+	srch->pos = irq_balance_carve(&space, IRQ_BALANCE_SMALL_CPUS, sizeof(*srch->pos));
+	srch->fixed = irq_balance_carve(&space, IRQ_BALANCE_SMALL_CPUS, sizeof(*srch->fixed));
+	srch->load = irq_balance_carve(&space, IRQ_BALANCE_SMALL_CPUS, sizeof(*srch->load));
+	srch->count = irq_balance_carve(&space, IRQ_BALANCE_SMALL_CPUS, sizeof(*srch->count));
 
-	CARVE(work->touch, nr_cpus);
-	CARVE(work->slow_before, nr_cpus);
-	CARVE(work->slow_after, nr_cpus);
-	CARVE(work->source, classes);
-	CARVE(work->within, classes);
-	CARVE(work->node, nr_cpus);
-	CARVE(work->spilled, nr_cpus);
-	CARVE(work->away, nr_cpus);
-	CARVE(work->index, nr_cpus);
-#undef CARVE
-	return used;
+	work->touch = irq_balance_carve(&space, nr_cpus, sizeof(*work->touch));
+	work->slow_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_before));
+	work->slow_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_after));
+	work->source = irq_balance_carve(&space, classes, sizeof(*work->source));
+	work->within = irq_balance_carve(&space, classes, sizeof(*work->within));
+	work->node = irq_balance_carve(&space, nr_cpus, sizeof(*work->node));
+	work->spilled = irq_balance_carve(&space, nr_cpus, sizeof(*work->spilled));
+	work->holds = irq_balance_carve(&space, nr_cpus, sizeof(*work->holds));
+	work->away = irq_balance_carve(&space, nr_cpus, sizeof(*work->away));
+	work->index = irq_balance_carve(&space, nr_cpus, sizeof(*work->index));
+	return space.used;
 }
 
 /**
@@ -514,6 +521,7 @@ static void irq_balance_collect(struct irq_balance_work *work,
 			work->node[index] = cpu->node;
 			work->spilled[index] = false;
 			work->away[index] = false;
+			work->holds[index] = false;
 		}
 		work->index[pos] = index;
 	}
@@ -529,8 +537,12 @@ static void irq_balance_collect(struct irq_balance_work *work,
 			continue;
 		s->items[s->nr].irq = i;
 		if (irq_balance_collect_irq(work, cpus, irq, &s->items[s->nr])) {
-			if (irq->state->away && s->items[s->nr].node >= 0)
-				work->away[s->items[s->nr].node] = true;
+			int node = s->items[s->nr].node;
+
+			if (node >= 0) {
+				work->holds[node] = true;
+				work->away[node] |= irq->state->away;
+			}
 			s->nr++;
 			continue;
 		}
@@ -557,13 +569,21 @@ static u64 irq_balance_worst_load(const struct irq_balance_machine *mach)
 	return worst;
 }
 
-/* Finds nodes that are too full for their devices; whether there are new ones. */
+/**
+ * irq_balance_spill - find a node that is too full for its devices
+ * @work:	workspace, solved
+ * @set:	settings
+ * @all:	find all of them, else the worst
+ *
+ * One after the other: when the worst lets go, others may be relieved.
+ *
+ * Return: whether one was found that was not known.
+ */
 static bool irq_balance_spill(struct irq_balance_work *work,
-			      const struct irq_balance_settings *set)
+			      const struct irq_balance_settings *set, bool all)
 {
 	struct irq_balance_machine *mach = &work->solver.mach;
-	bool found = false;
-	u32 pos;
+	u32 pos, worst = ~0U;
 
 	for (pos = 0; pos < mach->nr_cpus; pos++) {
 		u32 index = work->index[pos];
@@ -571,13 +591,18 @@ static bool irq_balance_spill(struct irq_balance_work *work,
 
 		if (work->away[index])
 			limit -= limit / 8;
-		if (work->spilled[index] || !mach->items[pos] ||
-		    set->node_limit == 100 || mach->load[pos] <= limit)
+		if (work->spilled[index] || !work->holds[index] ||
+		    !mach->items[pos] || set->node_limit == 100 ||
+		    mach->load[pos] <= limit)
 			continue;
-		work->spilled[index] = true;
-		found = true;
+		if (worst == ~0U || mach->load[pos] > mach->load[worst])
+			worst = pos;
+		if (all)
+			work->spilled[index] = true;
 	}
-	return found;
+	if (worst != ~0U)
+		work->spilled[work->index[worst]] = true;
+	return worst != ~0U;
 }
 
 /* Brings home what can come without making the worst CPU worse. */
@@ -642,7 +667,8 @@ static void irq_balance_locate(struct irq_balance_work *work,
 			forced |= !item->may_stay;
 		}
 		irq_balance_solve(s, cpus);
-		again = round < NODE_ROUNDS && irq_balance_spill(work, set);
+		again = round < 2 * NODE_ROUNDS &&
+			irq_balance_spill(work, set, round >= NODE_ROUNDS);
 		if (again || !strange)
 			continue;
 		if (relaxed) {
@@ -724,7 +750,7 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 		return false;
 	gain = t->before - t->after;
 	if (gain * 4 >= div_u64(t->before, 1000) * set->min_gain * 7 &&
-	    gain >= 2 * t->noise)
+	    gain >= t->noise)
 		return true;
 	return t->age_ms >= IRQ_BALANCE_YOUNG_MS &&
 	       t->slow_before >= t->slow_after +

@@ -72,13 +72,14 @@ def reference(case, seconds):
             allowed[irq["id"]] = cpus
         worst, bound, place = optimum(case, allowed, seconds)
         loads = case.loads(place)
-        full = {case.cpus[c]["node"] for c in range(len(loads))
-                if loads[c] > cases.NODE_LIMIT * 1e9} - spilled - {-1}
-        held = {i["node"] for i in case.irqs if case.movable(i)}
-        full &= held
+        held = {i["node"] for i in case.irqs if case.movable(i)} - spilled
+        used = set(place[i["id"]] for i in case.irqs if case.movable(i))
+        full = [(loads[c], case.cpus[c]["node"]) for c in used
+                if loads[c] > cases.NODE_LIMIT * 1e9 and
+                case.cpus[c]["node"] in held]
         if not full:
             return worst, bound
-        spilled |= full
+        spilled.add(max(full)[1])
 
 
 def main():

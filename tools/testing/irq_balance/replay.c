@@ -11,8 +11,9 @@
 #include "sim.h"
 
 #define SETS_MAX	64
+#define EXPECTED	"replay: --set %s: expected "
 
-static void usage(FILE *out)
+static void print_help(FILE *out)
 {
 	unsigned int i;
 
@@ -82,7 +83,7 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 			u32 value;
 
 			if (!eq) {
-				fprintf(stderr, "replay: --set %s: expected KNOB=VALUE\n",
+				fprintf(stderr, EXPECTED "KNOB=VALUE\n",
 					sets[i]);
 				return -1;
 			}
@@ -94,7 +95,7 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 						break;
 				}
 				if (j == ARRAY_SIZE(states)) {
-					fprintf(stderr, "replay: --set %s: expected on, off or observe\n",
+					fprintf(stderr, EXPECTED "on, off or observe\n",
 						sets[i]);
 					return -1;
 				}
@@ -103,12 +104,12 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 			}
 			knob = find_knob(sets[i], eq - sets[i]);
 			if (!knob) {
-				fprintf(stderr, "replay: --set %s: expected the name of a knob\n",
+				fprintf(stderr, EXPECTED "the name of a knob\n",
 					sets[i]);
 				return -1;
 			}
 			if (knob_value(knob, eq + 1, &value)) {
-				fprintf(stderr, "replay: --set %s: expected %u..%u\n",
+				fprintf(stderr, EXPECTED "%u..%u\n",
 					sets[i], knob->min, knob->max);
 				return -1;
 			}
@@ -136,7 +137,7 @@ int main(int argc, char **argv)
 
 	for (i = 1; i < (unsigned int)argc; i++) {
 		if (!strcmp(argv[i], "--help")) {
-			usage(stdout);
+			print_help(stdout);
 			return 0;
 		}
 		if (!strcmp(argv[i], "--set") && i + 1 < (unsigned int)argc &&
@@ -147,12 +148,12 @@ int main(int argc, char **argv)
 		} else if (!name && (argv[i][0] != '-' || !argv[i][1])) {
 			name = argv[i];
 		} else {
-			usage(stderr);
+			print_help(stderr);
 			return 2;
 		}
 	}
 	if (!name) {
-		usage(stderr);
+		print_help(stderr);
 		return 2;
 	}
 
@@ -174,7 +175,7 @@ int main(int argc, char **argv)
 		opt.cpus = calloc(BITS_TO_LONGS(load.nr_cpus), sizeof(*opt.cpus));
 		ret = !opt.cpus || workload_cpulist(&load, sets[i] + 5, opt.cpus);
 		if (ret)
-			fprintf(stderr, "replay: --set %s: expected a list of this machine's CPUs\n",
+			fprintf(stderr, EXPECTED "a list of this machine's CPUs\n",
 				sets[i]);
 	}
 	if (!ret)

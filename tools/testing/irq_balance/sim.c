@@ -318,7 +318,7 @@ static void make_moves(struct sim *s, unsigned int nr)
 	free(loads);
 }
 
-static void pass(struct sim *s, bool kicked)
+static void one_pass(struct sim *s, bool kicked)
 {
 	const struct workload *load = s->load;
 	unsigned int i, moves;
@@ -439,7 +439,7 @@ void sim_run(const struct workload *load, const struct sim_options *opt,
 		if (opt->state != SIM_OFF &&
 		    (s.woken || kicked || s.now == s.next)) {
 			s.woken = false;
-			pass(&s, kicked);
+			one_pass(&s, kicked);
 		}
 	}
 	if (out)

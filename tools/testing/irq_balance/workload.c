@@ -8,6 +8,10 @@
 
 #include "workload.h"
 
+#ifndef __printf
+#define __printf(a, b)	__attribute__((__format__(printf, a, b)))
+#endif
+
 #define WORDS_MAX	20
 #define LOAD_MAX	((1ULL << 33) - 1)
 #define BASE_MAX	1000000000ULL
@@ -26,7 +30,6 @@ enum stage { CPUS, IRQS, EPOCHS, ENDED };
  * @stage:	which statements may come
  * @ms:		time of the epoch
  * @epochs:	whether there was one
- * @order:	[CPU as read] its place by rising number
  */
 struct reader {
 	struct workload	*load;
@@ -41,7 +44,7 @@ struct reader {
 	bool		epochs;
 };
 
-static __attribute__((format(printf, 2, 3)))
+static __printf(2, 3)
 int wrong(const struct reader *r, const char *fmt, ...)
 {
 	va_list args;
