@@ -136,7 +136,10 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	avg->fast = irq_balance_blend(avg->fast, rate, weight);
 
 	weight = (u32)div_u64(ms << WEIGHT_SHIFT, IRQ_BALANCE_SLOW_MS + (u32)ms);
-	avg->slow = irq_balance_blend(avg->slow, rate, max_t(u32, weight, young));
+	weight = max_t(u32, weight, young);
+	avg->slow = irq_balance_blend(avg->slow, rate, weight);
+	/* @off is from before the window was taken in; the first has no before */
+	avg->noise = irq_balance_blend(avg->noise, avg->age_ms ? off : 0, weight);
 	avg->age_ms = min_t(u32, avg->age_ms + (u32)ms, AGE_MAX_MS);
 }
 

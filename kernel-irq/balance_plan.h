@@ -135,6 +135,7 @@ struct irq_balance_knob {
  * @total:	the cumulative time (ns) that was seen at the last pass
  * @fast:	ns/s, forgets half in IRQ_BALANCE_HALF_LIFE_MS
  * @slow:	ns/s, the mean over about IRQ_BALANCE_SLOW_MS
+ * @noise:	ns/s, how far windows are off @fast, the mean over the same time
  * @age_ms:	ms of history behind the two, saturating
  * @steps:	consecutive passes that were far off @fast, negative: below
  * @seen:	whether @total is valid
@@ -145,6 +146,7 @@ struct irq_balance_average {
 	u64	total;
 	u64	fast;
 	u64	slow;
+	u64	noise;
 	u32	age_ms;
 	s8	steps;
 	bool	seen;
