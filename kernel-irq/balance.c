@@ -30,11 +30,14 @@
  * Locks
  *
  *   irq_balance_mode_mutex	on, off, observe: outermost
- *     irq_balance_pass_mutex	a pass, the settings, the statistics
- *       desc->lock		one interrupt at a time
+ *     cpus_read_lock()		a pass: the topology, and who is online
+ *       irq_balance_pass_mutex	a pass, the settings, the statistics
+ *         desc->lock		one interrupt at a time
  *
- * The thread takes the pass mutex only, so that it can be stopped under the
- * mode mutex. It holds references on the descriptors during a pass. They keep
+ * The thread does not take the mode mutex, so that it can be stopped under it.
+ * The files of one interrupt take desc->lock only: freeing an interrupt waits
+ * for their readers, under a lock which CPU hotplug takes too.
+ * It holds references on the descriptors during a pass. They keep
  * the memory, not the interrupt: whether it still may be moved is checked under
  * desc->lock when it is.
  *
@@ -60,6 +63,7 @@
 #include <linux/cacheinfo.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/freezer.h>
 #include <linux/init.h>
 #include <linux/irq.h>
@@ -67,6 +71,7 @@
 #include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/cputime.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/topology.h>
@@ -122,6 +127,7 @@ static enum irq_balance_mode irq_balance_boot_mode __initdata =
 	IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_OBSERVE) ? IRQ_BALANCE_OBSERVE : IRQ_BALANCE_OFF;
 
 static struct task_struct *irq_balance_task;
+static bool irq_balance_ready;
 static u64 irq_balance_past_cpu_time;
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_wait);
 static bool irq_balance_kicked;
@@ -197,13 +203,24 @@ static void irq_balance_collect_topology(struct irq_balance_map *map)
 	}
 }
 
+/**
+ * irq_balance_usable_cpus - CPUs that the balancer may use
+ * @mask:	where to put them
+ *
+ * Context: any in which no CPU can go away, or the answer may be stale.
+ */
+static void irq_balance_usable_cpus(struct cpumask *mask)
+{
+	/* A cpuset partition may replace the housekeeping mask at any time */
+	guard(rcu)();
+	cpumask_and(mask, cpu_online_mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
+}
+
 static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 {
 	unsigned int cpu;
 
-	/* A cpuset partition may replace the mask at any time */
-	scoped_guard(rcu)
-		cpumask_and(&map->usable, cpu_online_mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
+	irq_balance_usable_cpus(&map->usable);
 
 	for_each_possible_cpu(cpu) {
 		struct irq_balance_source *source = &map->sources[cpu];
@@ -266,14 +283,12 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
  * Whether the affinity mask leaves no choice. One CPU is a pin even if it is a
  * CPU that is not to be used; no usable CPU means that the user knows better.
  */
-static bool irq_balance_mask_is_pin(struct irq_desc *desc)
+static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask *usable)
 {
 	const struct cpumask *affinity = irq_data_get_affinity_mask(&desc->irq_data);
 	const struct cpumask *effective = irq_data_get_effective_affinity_mask(&desc->irq_data);
-	const struct cpumask *usable = &irq_balance_map.usable;
 	unsigned int first;
 
-	lockdep_assert_held(&irq_balance_pass_mutex);
 	lockdep_assert_held(&desc->lock);
 
 	first = cpumask_first_and(affinity, usable);
@@ -285,19 +300,45 @@ static bool irq_balance_mask_is_pin(struct irq_desc *desc)
 }
 
 /**
- * irq_balance_is_pinned - Tell whether the affinity mask leaves no choice
+ * irq_balance_status - Tell whether an interrupt may be moved, or why not
  * @desc:	descriptor of the interrupt
+ * @why:	where to put it
  *
  * Context: process context, may sleep.
  *
- * Return: true if there is but one CPU that may be used, or none
+ * Return: 0, or -ENOMEM
  */
-bool irq_balance_is_pinned(struct irq_desc *desc)
+int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why)
 {
-	guard(mutex)(&irq_balance_pass_mutex);
-	guard(raw_spinlock_irq)(&desc->lock);
+	cpumask_var_t usable;
 
-	return irq_balance_mask_is_pin(desc);
+	if (!alloc_cpumask_var(&usable, GFP_KERNEL))
+		return -ENOMEM;
+
+	irq_balance_usable_cpus(usable);
+	scoped_guard(raw_spinlock_irq, &desc->lock) {
+		*why = irq_balance_why_fixed(desc);
+		if (*why == IRQ_BALANCE_MOVABLE && irq_balance_mask_is_pin(desc, usable))
+			*why = IRQ_BALANCE_PINNED;
+	}
+	free_cpumask_var(usable);
+	return 0;
+}
+
+/**
+ * irq_balance_peek_state - What the planner remembers of an interrupt
+ * @desc:	descriptor of the interrupt
+ *
+ * Context: any in which @desc cannot go away. A pass may be writing.
+ *
+ * Return: the state, or NULL if it remembers nothing
+ */
+const struct irq_balance_state *irq_balance_peek_state(struct irq_desc *desc)
+{
+	/* Pairs with irq_balance_collect_irq() */
+	struct irq_balance_entry *entry = smp_load_acquire(&desc->balance.entry);
+
+	return entry && irq_balance_get_mode() != IRQ_BALANCE_OFF ? &entry->state : NULL;
 }
 
 /* Returns whether the interrupt is one for the planner */
@@ -315,13 +356,15 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 		entry = kzalloc(struct_size(entry, allowed, BITS_TO_LONGS(nr_cpu_ids)), GFP_KERNEL);
 		if (!entry)
 			return false;
-		desc->balance.entry = entry;
+		/* Pairs with irq_balance_peek_state(): zeroed before it is seen */
+		smp_store_release(&desc->balance.entry, entry);
 	}
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	entry = desc->balance.entry;
 	irq_balance_collect_result(desc, now);
-	irq_balance_load_flush(desc, &load);
+	irq_balance_load_flush(desc);
+	irq_balance_load_peek(desc, &load);
 
 	irq->irq = irq_desc_get_irq(desc);
 	irq->node = irq_desc_get_node(desc);
@@ -330,7 +373,8 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->state = &entry->state;
 	irq->allowed = NULL;
 
-	if (irq_balance_why_fixed(desc) == IRQ_BALANCE_MOVABLE && !irq_balance_mask_is_pin(desc)) {
+	if (irq_balance_why_fixed(desc) == IRQ_BALANCE_MOVABLE &&
+	    !irq_balance_mask_is_pin(desc, &irq_balance_map.usable)) {
 		bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 		irq->allowed = entry->allowed;
 	}
@@ -386,19 +430,18 @@ static int irq_balance_grow(struct irq_balance_map *map)
 static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 {
 	struct irq_desc *desc;
-	unsigned int irq;
+	unsigned int irq = 0;
 
 	lockdep_assert_held(&irq_balance_pass_mutex);
+	lockdep_assert_cpus_held();
 
-	/* Under the hotplug lock, as topology masks change */
-	if (xchg(&irq_balance_new_topology, false)) {
-		guard(cpus_read_lock)();
+	if (xchg(&irq_balance_new_topology, false))
 		irq_balance_collect_topology(map);
-	}
 	irq_balance_collect_cpus(map, now);
 
 	map->nr = 0;
-	for (irq = 0; (desc = irq_balance_get_desc(irq)); irq = irq_desc_get_irq(desc) + 1) {
+	while ((desc = irq_balance_get_desc(irq))) {
+		irq = irq_desc_get_irq(desc) + 1;
 		if ((map->nr == map->size && irq_balance_grow(map)) ||
 		    !irq_balance_collect_irq(desc, &map->irqs[map->nr], now)) {
 			irq_desc_put_ref(desc);
@@ -411,6 +454,7 @@ static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 static void irq_balance_publish_one(struct irq_desc *desc, struct irq_balance_irq *irq)
 {
 	struct irq_balance_entry *entry = desc->balance.entry;
+	int ret;
 
 	if (READ_ONCE(irq_balance_mode) != IRQ_BALANCE_ON) {
 		trace_irq_balance_propose(irq->irq, irq->cpu, irq->target, irq->reason,
@@ -418,14 +462,21 @@ static void irq_balance_publish_one(struct irq_desc *desc, struct irq_balance_ir
 		return;
 	}
 
-	trace_irq_balance_move(irq->irq, irq->cpu, irq->target, irq->reason,
-			       irq->load, irq->gain);
+	scoped_guard(raw_spinlock_irq, &desc->lock)
+		ret = irq_balance_move(desc, irq->target);
 
-	guard(raw_spinlock_irq)(&desc->lock);
+	/* The user was faster: nothing was begun */
+	if (ret == -EPERM) {
+		irq_balance_stats.cancelled++;
+		trace_irq_balance_fail(irq->irq, irq->target, ret);
+		return;
+	}
+
 	entry->target = irq->target;
 	entry->moving = true;
-	irq_balance_move(desc, irq->target);
 	irq_balance_stats.moves[irq->reason]++;
+	trace_irq_balance_move(irq->irq, irq->cpu, irq->target, irq->reason,
+			       irq->load, irq->gain);
 }
 
 /* Publish the moves, tell entry what to kick for, and drop the references */
@@ -462,6 +513,7 @@ static u64 irq_balance_run(void)
 	u64 now = ktime_get_ns();
 	unsigned int moves;
 
+	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	policy->kicked = xchg(&irq_balance_kicked, false);
@@ -536,13 +588,23 @@ static struct notifier_block irq_balance_pm_nb = {
 static void irq_balance_cancel_all(void)
 {
 	struct irq_desc *desc;
-	unsigned int irq;
+	unsigned int irq = 0;
 
-	for (irq = 0; (desc = irq_balance_get_desc(irq)); irq = irq_desc_get_irq(desc) + 1) {
+	while ((desc = irq_balance_get_desc(irq))) {
+		irq = irq_desc_get_irq(desc) + 1;
 		scoped_guard(raw_spinlock_irq, &desc->lock)
 			irq_balance_cancel(desc);
 		irq_desc_put_ref(desc);
 	}
+}
+
+/* A clock that stands still for longer than a handler takes measures nothing */
+static bool irq_balance_clock_is_fine(void)
+{
+	u64 start = local_clock();
+
+	udelay(10);
+	return local_clock() != start;
 }
 
 static int irq_balance_start(void)
@@ -585,7 +647,8 @@ static void irq_balance_stop(void)
  * irq_balance_set_mode - Switch the balancer off, on, or to observe
  * @mode:	the new mode
  *
- * Off leaves every interrupt where it is.
+ * Off leaves every interrupt where it is. Without a fine-grained local_clock()
+ * on becomes observe.
  *
  * Context: process context, may sleep.
  *
@@ -597,6 +660,14 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	int ret = 0;
 
 	guard(mutex)(&irq_balance_mode_mutex);
+
+	if (!irq_balance_ready)
+		return -ENODEV;
+
+	if (mode == IRQ_BALANCE_ON && !irq_balance_clock_is_fine()) {
+		pr_warn("the clock is too coarse to measure interrupts, observing only\n");
+		mode = IRQ_BALANCE_OBSERVE;
+	}
 
 	old = irq_balance_mode;
 	if (mode == old)
@@ -668,10 +739,11 @@ static int __init irq_balance_late_init(void)
 	if (ret < 0)
 		return ret;
 	register_pm_notifier(&irq_balance_pm_nb);
+	irq_balance_ready = true;
 
 	ret = irq_balance_set_mode(irq_balance_boot_mode);
 	if (!ret)
-		pr_info("%s\n", irq_balance_mode_names[irq_balance_boot_mode]);
+		pr_info("%s\n", irq_balance_mode_names[irq_balance_mode]);
 	return ret;
 }
 late_initcall(irq_balance_late_init);

@@ -68,6 +68,7 @@ enum irq_balance_mode irq_balance_get_mode(void);
 int irq_balance_set_mode(enum irq_balance_mode mode);
 u64 irq_balance_cpu_time_ns(void);
 void irq_balance_replan(void);
-bool irq_balance_is_pinned(struct irq_desc *desc);
+int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why);
+const struct irq_balance_state *irq_balance_peek_state(struct irq_desc *desc);
 
 #endif /* _KERNEL_IRQ_BALANCE_H */

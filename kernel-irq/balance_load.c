@@ -28,12 +28,14 @@
  * load), no flow handler, no entry code. Polling for misrouted interrupts
  * (IRQS_POLL_INPROGRESS) is not charged: it runs the handlers of lines that may
  * be innocent. Per-CPU interrupts, NMIs, chained and nested ones do not pass
- * handle_irq_event() or cannot be moved; they are not in the map.
+ * handle_irq_event() or cannot be moved; they are not in the map. A requested
+ * interrupt that demultiplexes others contains their time.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
+#include <linux/math.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
@@ -134,20 +136,23 @@ static void irq_balance_charge(struct irq_desc *desc, u64 start, u64 now)
 	struct irq_balance_desc *b = &desc->balance;
 	u64 since = irq_balance_since(now, b->stamp);
 	u64 delta = irq_balance_since(now, start);
-	u64 charged = delta * b->gap;
+	u64 charged;
 
 	lockdep_assert_held(&desc->lock);
+
+	/* One slow run is not as many as the gap: they had no time for it */
+	charged = min(delta * b->gap, max(since, delta));
 
 	b->time += charged;
 	b->count += b->gap;
 	b->stamp = now;
 	this_cpu_add(irq_balance_charged, charged);
 
-	/* An average over eight samples, for what flush() has to estimate */
+	/* An average over eight samples, for what was not sampled yet */
 	b->mean += ((s64)min_t(u64, delta, S32_MAX) - b->mean) / 8;
 
 	since = min(since, BIT_ULL(IRQ_BALANCE_MAX_DECAY)) >> 13;
-	b->max -= (b->max * since) >> (IRQ_BALANCE_MAX_DECAY - 13);
+	b->max -= DIV_ROUND_UP_ULL(b->max * since, BIT_ULL(IRQ_BALANCE_MAX_DECAY - 13));
 	if (delta > b->max)
 		b->max = min_t(u64, delta, U32_MAX);
 }
@@ -160,7 +165,7 @@ static void irq_balance_charge(struct irq_desc *desc, u64 start, u64 now)
  * countdown is set up again before, so it does not come back here.
  *
  * Context: hard interrupt, or task context for interrupts that are resent or
- * injected; interrupts disabled, desc->lock held and dropped inbetween as in
+ * injected; interrupts disabled, desc->lock held and dropped in between as in
  * handle_irq_event().
  *
  * Return: what the handlers returned
@@ -198,43 +203,57 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 	return ret;
 }
 
-/*
- * Bring the counters up to date: interrupts that came since the last sample
- * are charged with the mean, and the next sample stands for that many less.
- * Without it an interrupt that has almost stopped would have its last hundred
- * charged whenever the next one comes.
- */
-static void irq_balance_account_gap(struct irq_balance_desc *b)
+/* Interrupts since the last sample; they are charged with the mean */
+static unsigned int irq_balance_unsampled(struct irq_balance_desc *b)
 {
-	unsigned int done;
-
-	if (b->skip <= 0 || b->skip >= b->gap)
-		return;
-
-	done = b->gap - b->skip;
-	b->gap = b->skip;
-	b->count += done;
-	b->time += (u64)done * b->mean;
+	return b->skip > 0 && b->skip < b->gap ? b->gap - b->skip : 0;
 }
 
 /**
- * irq_balance_load_flush - Read the counters of one interrupt, up to date
+ * irq_balance_load_peek - Read the counters of one interrupt
  * @desc:	descriptor of the interrupt, locked
  * @load:	where to put them
  *
  * Context: any, interrupts disabled, desc->lock held.
  */
-void irq_balance_load_flush(struct irq_desc *desc, struct irq_balance_load *load)
+void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load)
 {
 	struct irq_balance_desc *b = &desc->balance;
+	unsigned int unsampled = irq_balance_unsampled(b);
 
 	lockdep_assert_held(&desc->lock);
 
-	irq_balance_account_gap(b);
-	load->time_ns = b->time;
+	load->time_ns = b->time + (u64)unsampled * b->mean;
 	load->soft_ns = max(0, atomic64_read(&b->soft));
-	load->count = b->count;
+	load->count = b->count + unsampled;
 	load->max_ns = b->max;
+}
+
+/**
+ * irq_balance_load_flush - Charge an interrupt that has become rare
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * The gap was chosen for the rate at the last sample. If that was long ago, the
+ * interrupts since then are charged with the mean and the next one is timed:
+ * otherwise hundreds would be charged by what a single one costs much later.
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ */
+void irq_balance_load_flush(struct irq_desc *desc)
+{
+	struct irq_balance_desc *b = &desc->balance;
+	unsigned int unsampled = irq_balance_unsampled(b);
+
+	lockdep_assert_held(&desc->lock);
+
+	if (b->skip <= 0 || irq_balance_since(local_clock(), b->stamp) < 4 * IRQ_BALANCE_SAMPLE_NS)
+		return;
+
+	b->time += (u64)unsampled * b->mean;
+	b->count += unsampled;
+	b->skip = 1;
+	b->gap = 1;
+	b->shift = 0;
 }
 
 /**
@@ -245,14 +264,19 @@ void irq_balance_load_flush(struct irq_desc *desc, struct irq_balance_load *load
  * @limit:	length below which a closing window is reported, ns, for
  *		interrupts that have no limit of their own
  *
+ * The other two are ignored without @work.
+ *
  * After the call with NULL the work may still be queued once: use
  * irq_work_sync() when it goes away.
  */
 void irq_balance_load_set_kick(struct irq_work *work, u32 quantum, u32 limit)
 {
-	WRITE_ONCE(irq_balance_default_limit, limit);
-	WRITE_ONCE(irq_balance_quantum, quantum);
-	/* Who sees the work sees the quantum, in irq_balance_check_limit() */
+	/* A CPU which still sees the old work must not see a quantum of 0 */
+	if (work) {
+		WRITE_ONCE(irq_balance_default_limit, limit);
+		WRITE_ONCE(irq_balance_quantum, quantum);
+	}
+	/* Pairs with irq_balance_check_limit(): with the work comes its quantum */
 	smp_store_release(&irq_balance_kick_work, work);
 }
 
@@ -309,7 +333,7 @@ void irq_balance_load_put(void)
 int irq_balance_load_read(unsigned int irq, struct irq_balance_load *load)
 {
 	scoped_irqdesc_get_and_lock(irq, 0) {
-		irq_balance_load_flush(scoped_irqdesc, load);
+		irq_balance_load_peek(scoped_irqdesc, load);
 		return 0;
 	}
 	return -ENOENT;

@@ -14,7 +14,8 @@ struct irq_work;
 #ifdef CONFIG_IRQ_BALANCE_LOAD
 
 irqreturn_t irq_balance_timed_event(struct irq_desc *desc);
-void irq_balance_load_flush(struct irq_desc *desc, struct irq_balance_load *load);
+void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load);
+void irq_balance_load_flush(struct irq_desc *desc);
 void irq_balance_load_set_kick(struct irq_work *work, u32 quantum, u32 limit);
 u64 irq_balance_load_charged(void);
 void irq_balance_check_limit(struct irq_balance_desc *b, u64 now);

@@ -29,6 +29,30 @@
 
 #include "internals.h"
 
+/* Every interrupt would cost an IPI once it left its demultiplexer's CPU */
+static bool irq_balance_is_redirected(struct irq_data *data)
+{
+	for (; data; data = irqd_get_parent_data(data)) {
+		if (data->chip && data->chip->irq_set_affinity == irq_chip_redirect_set_affinity)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * An edge which comes to the new CPU while the old one is in the handler is
+ * dropped by handle_fasteoi_irq(), unless the driver of the chip said that it
+ * has to be sent again.
+ */
+static bool irq_balance_may_lose_edge(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	return irqd_irq_inprogress(data) && !irqd_is_level_type(data) &&
+	       desc->handle_irq == handle_fasteoi_irq &&
+	       !irqd_needs_resend_when_in_progress(data);
+}
+
 /**
  * irq_balance_why_fixed - Tell why an interrupt must not be moved
  * @desc:	descriptor of the interrupt, locked
@@ -67,11 +91,10 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 		return IRQ_BALANCE_STOPPED;
 	if (irqd_is_forwarded_to_vcpu(data))
 		return IRQ_BALANCE_FORWARDED;
-	/* Every interrupt would cost an IPI once it left its demultiplexer's CPU */
-	if (chip->irq_set_affinity == irq_chip_redirect_set_affinity)
+	if (irq_balance_is_redirected(data))
 		return IRQ_BALANCE_REDIRECTED;
 	/* Chips which do not say where they deliver, or deliver to several CPUs */
-	if (desc->balance.error == -EOPNOTSUPP ||
+	if (desc->balance.chip_mask ||
 	    cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1)
 		return IRQ_BALANCE_CHIP;
 	if (desc->balance.opted_out)
@@ -106,7 +129,8 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
  * Return: 0 if done; -EINPROGRESS if the next interrupt will do it, then
  * irq_balance_move_result() tells how that went; -EPERM if the interrupt must
  * not be moved; -ENODEV if @cpu is offline or not in the mask; or what the chip
- * says: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no
+ * says: -EBUSY while the last move is not cleaned up (or, for chips that would lose
+ * an edge, while the handler runs), -ENOSPC if @cpu has no
  * vector left, -EOPNOTSUPP if it cannot be done without changing the mask.
  */
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
@@ -119,7 +143,8 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 		return -EPERM;
 
 	if (irq_can_move_pcntxt(data)) {
-		desc->balance.error = irq_balance_set_cpu(desc, cpu);
+		desc->balance.error = irq_balance_may_lose_edge(desc) ? -EBUSY :
+				      irq_balance_set_cpu(desc, cpu);
 	} else {
 		desc->balance.target = cpu;
 		desc->balance.error = -EINPROGRESS;
@@ -149,9 +174,7 @@ int irq_balance_move_result(struct irq_desc *desc)
 		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
 		ret = -ETIMEDOUT;
 	}
-	/* A chip that cannot will not be asked again */
-	if (ret != -EOPNOTSUPP)
-		desc->balance.error = 0;
+	desc->balance.error = 0;
 	return ret;
 }
 

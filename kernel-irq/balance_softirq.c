@@ -43,7 +43,8 @@ s64 irq_balance_soft_charged_on(unsigned int cpu)
  */
 u64 __irq_balance_softirq_begin(void)
 {
-	if (!in_serving_softirq())
+	/* With PREEMPT_RT other tasks may run meanwhile: that time is not ours */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !in_serving_softirq())
 		return 0;
 	return local_clock() - irq_balance_load_charged();
 }

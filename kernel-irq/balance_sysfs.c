@@ -107,8 +107,12 @@ static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribut
 	scoped_guard(mutex, &irq_balance_pass_mutex)
 		ret = irq_balance_settings_store(&irq_balance_settings, knob, value);
 	if (ret) {
-		pr_err_ratelimited("%s: expected %u to %u, and interval_min_ms <= interval_max_ms\n",
-				   knob->name, knob->min, knob->max);
+		if (value < knob->min || value > knob->max)
+			pr_err_ratelimited("%s: expected %u to %u\n", knob->name,
+					   knob->min, knob->max);
+		else
+			pr_err_ratelimited("%s: expected interval_min_ms <= interval_max_ms\n",
+					   knob->name);
 		return ret;
 	}
 	irq_balance_replan();
@@ -233,42 +237,29 @@ static_assert(ARRAY_SIZE(irq_balance_fixed_names) == IRQ_BALANCE_NR_FIXED);
 
 static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	struct irq_desc *desc = irq_balance_to_desc(kobj);
 	enum irq_balance_fixed why;
+	int ret = irq_balance_status(irq_balance_to_desc(kobj), &why);
 
-	scoped_guard(raw_spinlock_irq, &desc->lock)
-		why = irq_balance_why_fixed(desc);
-	if (why == IRQ_BALANCE_MOVABLE && irq_balance_is_pinned(desc))
-		why = IRQ_BALANCE_PINNED;
-	return sysfs_emit(buf, "%s\n", irq_balance_fixed_names[why]);
+	return ret ? : sysfs_emit(buf, "%s\n", irq_balance_fixed_names[why]);
 }
 
 static struct kobj_attribute irq_balance_status_attr = __ATTR_RO(balance_status);
 
 static ssize_t balance_reason_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	struct irq_desc *desc = irq_balance_to_desc(kobj);
-	struct irq_balance_entry *entry;
+	const struct irq_balance_state *state = irq_balance_peek_state(irq_balance_to_desc(kobj));
+	u8 reason = state ? READ_ONCE(state->reason) : IRQ_BALANCE_REASON_NONE;
 
-	guard(mutex)(&irq_balance_pass_mutex);
-	entry = desc->balance.entry;
-	return sysfs_emit(buf, "%s\n", irq_balance_reason_name(entry ? entry->state.reason :
-							       IRQ_BALANCE_REASON_NONE));
+	return sysfs_emit(buf, "%s\n", irq_balance_reason_name(reason));
 }
 
 static struct kobj_attribute irq_balance_reason_attr = __ATTR_RO(balance_reason);
 
 static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	struct irq_desc *desc = irq_balance_to_desc(kobj);
-	struct irq_balance_entry *entry;
-	u64 load = 0;
+	const struct irq_balance_state *state = irq_balance_peek_state(irq_balance_to_desc(kobj));
 
-	guard(mutex)(&irq_balance_pass_mutex);
-	entry = desc->balance.entry;
-	if (entry && irq_balance_get_mode() != IRQ_BALANCE_OFF)
-		load = entry->state.load.fast;
-	return sysfs_emit(buf, "%llu\n", load);
+	return sysfs_emit(buf, "%llu\n", state ? READ_ONCE(state->load.fast) : 0);
 }
 
 static struct kobj_attribute irq_balance_load_attr = __ATTR_RO(load_ns_per_s);
@@ -279,7 +270,7 @@ static ssize_t load_time_ns_show(struct kobject *kobj, struct kobj_attribute *at
 	struct irq_balance_load load;
 
 	scoped_guard(raw_spinlock_irq, &desc->lock)
-		irq_balance_load_flush(desc, &load);
+		irq_balance_load_peek(desc, &load);
 	return sysfs_emit(buf, "%llu\n", load.time_ns);
 }
 
