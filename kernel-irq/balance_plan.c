@@ -63,15 +63,18 @@
  *    without any gain when an interrupt is on a CPU that it may not be on.
  * 5. Whether it is certain. ``confirm`` passes in a row (3) must want it, and
  *    no interrupt in it may have been moved within ``cooldown_ms`` (400 ms).
+ *    For a small gain that time doubles with each move within a minute of the
+ *    last one, up to 64 times: what does not come to rest is left alone.
  * 6. How it is done. At most ``max_moves`` (8) interrupts per pass, in an
  *    order in which no step makes the worst CPU worse, until the plan is at
  *    its end. When the loads change under way it is made anew. A move counts
  *    when the interrupt is seen on its new CPU; until then it is asked for
  *    again, eight passes long.
  *
- * A heavy interrupt alone on its CPU therefore stays, unless that CPU becomes
- * forbidden, or a faster or less loaded CPU or its device's own node gains
- * the minimum.
+ * A heavy interrupt alone on its CPU stays, unless that CPU becomes forbidden,
+ * or a faster CPU or its device's own node gains the minimum. Base load drives
+ * it away only from a CPU that is busy for more than 80 %, and only when the
+ * slow averages say so.
  *
  * When it looks
  * ~~~~~~~~~~~~~
@@ -110,6 +113,13 @@
 #include "balance_solve.h"
 #include "balance_step.h"
 
+/* Below this load (ns/s) of its CPU a lone interrupt does not flee from it. */
+#define LONE_LOAD	(IRQ_BALANCE_FULL / 10 * 8)
+
+/* A move within this time (ms) of the last one counts as churn, up to so much. */
+#define CHURN_MS	60000U
+#define CHURN_MAX	6U
+
 /* Passes that a begun plan may make no progress. */
 #define STUCK_MAX	8U
 
@@ -123,11 +133,14 @@
  * @slow_before: the first by the slow averages
  * @slow_after:	the second by the slow averages
  * @near:	ns/s that come home to their device's node
- * @noise:	ns/s by which the noisiest interrupt that is moved is off each time
+ * @noise:	ns/s by which the noisiest load in question is off each time
  * @age_ms:	history of the youngest interrupt that is moved
  * @moves:	moves
  * @forced:	one of them is from a CPU that is not allowed
  * @cooling:	one of them is of an interrupt that was moved lately
+ * @restless:	one of them is of an interrupt that is moved too often
+ * @lone:	each of them is of the only heavy interrupt of its CPU, to a CPU
+ *		that is no faster
  */
 struct irq_balance_touch {
 	u64		before;
@@ -140,6 +153,8 @@ struct irq_balance_touch {
 	unsigned int	moves;
 	bool		forced;
 	bool		cooling;
+	bool		restless;
+	bool		lone;
 };
 
 /**
@@ -694,10 +709,13 @@ static void irq_balance_touched(struct irq_balance_work *work,
 	for (i = 0; i < mach->nr_cpus; i++) {
 		work->slow_before[i] = mach->fixed_slow[i];
 		work->slow_after[i] = mach->fixed_slow[i];
+		/* Items at home, for now. */
+		s->head[i] = 0;
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
 
+		s->head[item->home]++;
 		work->slow_before[item->home] +=
 			irq_balance_cost(mach, item->slow, item->home);
 		work->slow_after[item->place] +=
@@ -708,6 +726,7 @@ static void irq_balance_touched(struct irq_balance_work *work,
 		const struct irq_balance_state *st = irqs[item->irq].state;
 		struct irq_balance_touch *t = &work->touch[item->rank];
 		u32 ends[] = { item->home, item->place };
+		u64 quiet;
 
 		if (item->place == item->home)
 			continue;
@@ -718,14 +737,21 @@ static void irq_balance_touched(struct irq_balance_work *work,
 			t->after = max(t->after, mach->load[pos]);
 			t->slow_before = max(t->slow_before, work->slow_before[pos]);
 			t->slow_after = max(t->slow_after, work->slow_after[pos]);
+			t->noise = max(t->noise, cpus[mach->cpu[pos]].base.noise);
 		}
 		if (!irq_balance_is_near(work, item, item->home) &&
 		    irq_balance_is_near(work, item, item->place))
 			t->near += irq_balance_cost(mach, item->load, item->home);
 		t->noise = max(t->noise, irq_balance_cost(mach, st->load.noise, item->home));
 		t->forced |= !item->may_stay;
-		t->cooling |= st->moved &&
-			      now - st->moved < irq_balance_ms(set->cooldown_ms);
+		quiet = irq_balance_ms(set->cooldown_ms);
+		t->cooling |= st->moved && now - st->moved < quiet;
+		t->restless |= st->moved && now - st->moved < quiet << st->churn;
+		if (!t->moves)
+			t->lone = true;
+		if (s->head[item->home] > 1 ||
+		    mach->scale[item->place] < mach->scale[item->home])
+			t->lone = false;
 		if (!t->moves++ || st->load.age_ms < t->age_ms)
 			t->age_ms = st->load.age_ms;
 	}
@@ -748,11 +774,17 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 		return true;
 	if (t->before < t->after + need)
 		return false;
+	/*
+	 * One that has its CPU to itself has only that CPU's base load to flee
+	 * from, and base load comes and goes.
+	 */
+	if (t->lone && t->before < LONE_LOAD)
+		return false;
 	gain = t->before - t->after;
-	if (gain * 4 >= div_u64(t->before, 1000) * set->min_gain * 7 &&
+	if (!t->lone && gain * 4 >= div_u64(t->before, 1000) * set->min_gain * 7 &&
 	    gain >= t->noise)
 		return true;
-	return t->age_ms >= IRQ_BALANCE_YOUNG_MS &&
+	return !t->restless && t->age_ms >= IRQ_BALANCE_YOUNG_MS &&
 	       t->slow_before >= t->slow_after +
 				 irq_balance_need(set, t->slow_before);
 }
@@ -909,6 +941,10 @@ static void irq_balance_arrivals(struct irq_balance *bal, u64 now,
 			continue;
 		st->reason = st->planned;
 		st->planned = IRQ_BALANCE_REASON_NONE;
+		if (st->moved && now - st->moved < irq_balance_ms(CHURN_MS))
+			st->churn = min_t(u8, st->churn + 1, CHURN_MAX);
+		else
+			st->churn = 0;
 		st->moved = now;
 		st->away = strange;
 		bal->nr_done++;
