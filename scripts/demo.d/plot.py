@@ -3,7 +3,7 @@
 import os
 
 
-def series(run, step=0.5):
+def series(run, step=1.0):
     """(times, [load of CPU0 ...]) in windows of step seconds."""
     times, loads = [], []
     for when, _, _ in run.samples:

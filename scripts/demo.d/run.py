@@ -34,13 +34,13 @@ MARKS = {1: ['return'], 2: ['start'], 3: ['change1', 'change2', 'change3']}
 def scene(number, speed):
     """Commands of load for a scene, and how many seconds they take."""
     if number == 1:
-        steps = ['rates=' + ','.join(['%d' % (4000 * speed)] * 4), 'sleep=1', 'cycle-cpus', 'mark=return',
+        steps = ['rates=' + ','.join(['%d' % (5000 * speed)] * 4), 'sleep=1', 'cycle-cpus', 'mark=return',
                  'sleep=%s' % SETTLE, 'mark=end']
         return '4 1', steps
     # Of 32 light flows one of each NIC becomes heavy. It has a queue to be sent by
     # and another to be received by: 8 heavy interrupts, about 20 light ones.
     def heavy(which):
-        return 'heavy=%d,%d,10' % (which, 3000 * speed)
+        return 'heavy=%d,%d,10' % (which, 3500 * speed)
     if number == 2:
         steps = [heavy(0), 'mark=start', 'sleep=%s' % SETTLE, 'mark=end']
     else:
