@@ -164,6 +164,7 @@ struct irq_balance_touch {
  * @touch:	[part] what the plan does there
  * @slow_before: [position] slow load with everything at home
  * @slow_after:	[position] slow load with everything at its place
+ * @heavy:	[position] heavy interrupts at it now, movable or not
  * @source:	[class] the user's mask that it was made of
  * @within:	[class] node that it is confined to, -1: none
  * @node:	[index] nodes of the machine
@@ -180,6 +181,7 @@ struct irq_balance_work {
 	struct irq_balance_touch	*touch;
 	u64				*slow_before;
 	u64				*slow_after;
+	u32				*heavy;
 	const unsigned long		**source;
 	int				*within;
 	int				*node;
@@ -267,6 +269,7 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	work->touch = irq_balance_carve(&space, nr_cpus, sizeof(*work->touch));
 	work->slow_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_before));
 	work->slow_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_after));
+	work->heavy = irq_balance_carve(&space, nr_cpus, sizeof(*work->heavy));
 	work->source = irq_balance_carve(&space, classes, sizeof(*work->source));
 	work->within = irq_balance_carve(&space, classes, sizeof(*work->within));
 	work->node = irq_balance_carve(&space, nr_cpus, sizeof(*work->node));
@@ -527,6 +530,7 @@ static void irq_balance_collect(struct irq_balance_work *work,
 				   cpu->capacity;
 		mach->fixed[pos] = cpu->base.fast;
 		mach->fixed_slow[pos] = cpu->base.slow;
+		work->heavy[pos] = 0;
 		if (pos && cpu->node == cpus[mach->cpu[pos - 1]].node)
 			index = work->index[pos - 1];
 		else
@@ -550,6 +554,7 @@ static void irq_balance_collect(struct irq_balance_work *work,
 
 		if (irq->cpu >= mach->nr_cpus)
 			continue;
+		work->heavy[mach->pos[irq->cpu]] += irq->state->heavy;
 		s->items[s->nr].irq = i;
 		if (irq_balance_collect_irq(work, cpus, irq, &s->items[s->nr])) {
 			int node = s->items[s->nr].node;
@@ -709,13 +714,10 @@ static void irq_balance_touched(struct irq_balance_work *work,
 	for (i = 0; i < mach->nr_cpus; i++) {
 		work->slow_before[i] = mach->fixed_slow[i];
 		work->slow_after[i] = mach->fixed_slow[i];
-		/* Items at home, for now. */
-		s->head[i] = 0;
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
 
-		s->head[item->home]++;
 		work->slow_before[item->home] +=
 			irq_balance_cost(mach, item->slow, item->home);
 		work->slow_after[item->place] +=
@@ -749,7 +751,7 @@ static void irq_balance_touched(struct irq_balance_work *work,
 		t->restless |= st->moved && now - st->moved < quiet << st->churn;
 		if (!t->moves)
 			t->lone = true;
-		if (s->head[item->home] > 1 ||
+		if (work->heavy[item->home] > 1 ||
 		    mach->scale[item->place] < mach->scale[item->home])
 			t->lone = false;
 		if (!t->moves++ || st->load.age_ms < t->age_ms)

@@ -162,6 +162,7 @@ struct irq_balance_average {
  * @limit:	ns, 0: unknown, see irq_balance_kick()
  * @reason:	enum irq_balance_reason of the last move that was done
  * @planned:	enum irq_balance_reason of the move to @target, NONE: no move
+ * @churn:	moves that each came within a minute of the one before
  * @heavy:	whether the planner looks at it
  * @away:	whether the balancer took it from its device's node
  *
@@ -177,6 +178,7 @@ struct irq_balance_state {
 	u32				limit;
 	u8				reason;
 	u8				planned;
+	u8				churn;
 	bool				heavy;
 	bool				away;
 };

@@ -85,6 +85,25 @@ static void test_lone(void)
 	report("lone heavy interrupt stays");
 }
 
+static void test_lone_base(void)
+{
+	struct world w;
+
+	/* Base load does not drive a lone one away ... */
+	world_init(&w, 4);
+	world_irq(&w, 0, 300000000);
+	w.base[0] = 300000000;
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	EXPECT_EQ(w.moves, 0);
+	/* ... unless it fills the CPU, and lasts. */
+	w.base[0] = 650000000;
+	EXPECT_EQ(world_run(&w, 60000), 1);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("base load drives a lone one away only from a full CPU");
+}
+
 static void test_lone_forbidden(void)
 {
 	struct world w;
@@ -171,9 +190,10 @@ static void test_light(void)
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	EXPECT_EQ(w.moves, 0);
-	/* A heavy one among them leaves, they stay. */
+	/* Heavy ones among them leave, they stay. */
 	world_irq(&w, 0, 300000000);
-	EXPECT_EQ(world_run(&w, 1000), 1);
+	world_irq(&w, 0, 300000000);
+	EXPECT_EQ(world_run(&w, 1000), 2);
 	for (i = 0; i < 60; i++)
 		EXPECT_EQ(w.irqs[i].cpu, 0);
 	finish(&w);
@@ -853,6 +873,7 @@ int main(int argc, char **argv)
 	test_knobs();
 	test_odds();
 	test_lone();
+	test_lone_base();
 	test_lone_forbidden();
 	test_lone_faster();
 	test_lone_home();
