@@ -175,15 +175,20 @@ static void irq_balance_split(struct irq_balance_solver *s)
 	irq_balance_sort(s);
 }
 
-/* Puts the item on the CPU, wherever it was. */
+/* Puts the item on the CPU, or nowhere (~0), wherever it was. */
 static void irq_balance_place(struct irq_balance_solver *s,
 			      struct irq_balance_item *item, u32 pos)
 {
-	irq_balance_discharge(&s->mach, item->place,
-			      irq_balance_cost(&s->mach, item->load, item->place));
+	struct irq_balance_machine *mach = &s->mach;
+
+	if (item->place == pos)
+		return;
+	if (item->place != ~0U)
+		irq_balance_discharge(mach, item->place,
+				      irq_balance_cost(mach, item->load, item->place));
 	item->place = pos;
-	irq_balance_charge(&s->mach, pos,
-			   irq_balance_cost(&s->mach, item->load, pos));
+	if (pos != ~0U)
+		irq_balance_charge(mach, pos, irq_balance_cost(mach, item->load, pos));
 }
 
 /**
@@ -286,6 +291,9 @@ static u64 irq_balance_bound(const struct irq_balance_solver *s,
 	high = max(p->before, low);
 	if (irq_balance_room(s, p, low) >= total)
 		return low;
+	/* Items without a place are not in the present load. */
+	for (i = 0; i < 16 && irq_balance_room(s, p, high) < total; i++)
+		high *= 2;
 	/* Sixteen halvings: within 1/65536 of the present load. */
 	for (i = 0; i < 16; i++) {
 		u64 level = (low + high) / 2;
@@ -300,7 +308,8 @@ static u64 irq_balance_bound(const struct irq_balance_solver *s,
 
 /**
  * irq_balance_solve_small - thorough search on a part
- * @s:		solver; the part's items are at home
+ * @s:		solver; the part's items are at home, or nowhere if they may
+ *		not stay
  * @p:		part
  * @bound:	ns/s that the worst CPU cannot get below
  * @ceiling:	ns/s that it must not get above, if that can be helped
@@ -338,77 +347,11 @@ static void irq_balance_solve_small(struct irq_balance_solver *s,
 	for (i = 0; i < p->nr; i++) {
 		struct irq_balance_item *item = &s->items[srch->item[i]];
 
-		pos = srch->pos[srch->pick[i]];
-		if (pos != item->place)
-			irq_balance_place(s, item, pos);
+		irq_balance_place(s, item, srch->pos[srch->pick[i]]);
 	}
 }
 
-/**
- * irq_balance_repair - get a part under a limit with few moves
- * @s:		solver; the part's items are at home
- * @p:		part
- * @limit:	ns/s that no CPU of the part should pass
- *
- * Takes the heaviest items off each CPU that is above the limit, lets those
- * stay that do not matter, and finds places for the others, heaviest first.
- *
- * Return: whether the limit is kept; if not, everything is at home again.
- */
-static bool irq_balance_repair(struct irq_balance_solver *s,
-			       const struct irq_balance_part *p, u64 limit)
-{
-	struct irq_balance_machine *mach = &s->mach;
-	u32 i, pos;
-
-	/* An item on the way has no @place; @load without it is enough. */
-	for (i = 0; i < p->nr; i++) {
-		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
-
-		if (item->stay && mach->load[item->home] <= limit)
-			continue;
-		irq_balance_discharge(mach, item->home,
-				      irq_balance_cost(mach, item->load, item->home));
-		item->place = ~0U;
-	}
-	for (i = p->nr; i-- > 0;) {
-		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
-		u64 cost = irq_balance_cost(mach, item->load, item->home);
-
-		if (item->place != ~0U || !item->stay ||
-		    mach->load[item->home] + cost > limit)
-			continue;
-		item->place = item->home;
-		irq_balance_charge(mach, item->home, cost);
-	}
-	for (i = 0; i < p->nr; i++) {
-		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
-
-		if (item->place != ~0U)
-			continue;
-		pos = irq_balance_find(mach, item, limit);
-		if (pos == ~0U)
-			break;
-		item->place = pos;
-		irq_balance_charge(mach, pos, irq_balance_cost(mach, item->load, pos));
-	}
-	if (i == p->nr)
-		return true;
-	for (i = 0; i < p->nr; i++) {
-		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
-
-		if (item->place != ~0U && item->place != item->home)
-			irq_balance_discharge(mach, item->place,
-					      irq_balance_cost(mach, item->load, item->place));
-		if (item->place != item->home)
-			irq_balance_charge(mach, item->home,
-					   irq_balance_cost(mach, item->load, item->home));
-		item->place = item->home;
-	}
-	return false;
-}
-
-/* Takes a part back to where it was. */
+/* Takes a part back: everything at home, or nowhere if it may not stay. */
 static void irq_balance_revert(struct irq_balance_solver *s,
 			       const struct irq_balance_part *p)
 {
@@ -417,37 +360,78 @@ static void irq_balance_revert(struct irq_balance_solver *s,
 	for (i = 0; i < p->nr; i++) {
 		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
 
-		if (item->place != item->home)
+		irq_balance_place(s, item, item->stay ? item->home : ~0U);
+	}
+}
+
+/**
+ * irq_balance_repair - get a part under a limit with few moves
+ * @s:		solver; the part's items are at home, or nowhere if they may
+ *		not stay
+ * @p:		part
+ * @limit:	ns/s that no CPU of the part should pass
+ *
+ * Takes the heaviest items off each CPU that is above the limit, lets those
+ * stay that do not matter, and finds places for the others, heaviest first.
+ *
+ * Return: whether the limit is kept; if not, everything is as before.
+ */
+static bool irq_balance_repair(struct irq_balance_solver *s,
+			       const struct irq_balance_part *p, u64 limit)
+{
+	struct irq_balance_machine *mach = &s->mach;
+	u32 i;
+
+	for (i = 0; i < p->nr; i++) {
+		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
+
+		if (item->stay && mach->load[item->home] > limit)
+			irq_balance_place(s, item, ~0U);
+	}
+	for (i = p->nr; i-- > 0;) {
+		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
+
+		if (item->place == ~0U && item->stay && mach->load[item->home] +
+		    irq_balance_cost(mach, item->load, item->home) <= limit)
 			irq_balance_place(s, item, item->home);
 	}
+	for (i = 0; i < p->nr; i++) {
+		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
+		u32 pos;
+
+		if (item->place != ~0U)
+			continue;
+		pos = irq_balance_find(mach, item, limit);
+		if (pos == ~0U)
+			break;
+		irq_balance_place(s, item, pos);
+	}
+	if (i == p->nr)
+		return true;
+	irq_balance_revert(s, p);
+	return false;
 }
 
 /* Each item where it ends lowest, heaviest first: whatever comes of it. */
 static void irq_balance_pour(struct irq_balance_solver *s,
 			     const struct irq_balance_part *p)
 {
-	struct irq_balance_machine *mach = &s->mach;
 	u32 i, pos;
 
+	for (i = 0; i < p->nr; i++)
+		irq_balance_place(s, &s->items[s->order[p->first + i]], ~0U);
 	for (i = 0; i < p->nr; i++) {
 		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
 
-		irq_balance_discharge(mach, item->home,
-				      irq_balance_cost(mach, item->load, item->home));
-	}
-	for (i = 0; i < p->nr; i++) {
-		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
-
-		pos = irq_balance_lowest(mach, item);
-		item->place = pos == ~0U ? item->home : pos;
-		irq_balance_charge(mach, item->place,
-				   irq_balance_cost(mach, item->load, item->place));
+		pos = irq_balance_lowest(&s->mach, item);
+		irq_balance_place(s, item, pos == ~0U ? item->home : pos);
 	}
 }
 
 /**
  * irq_balance_solve_large - repair a part that is too large to search
- * @s:		solver; the part's items are at home
+ * @s:		solver; the part's items are at home, or nowhere if they may
+ *		not stay
  * @p:		part
  * @bound:	ns/s that the worst CPU cannot get below
  * @ceiling:	ns/s that it must not get above, if that can be helped
@@ -627,14 +611,19 @@ void irq_balance_solve(struct irq_balance_solver *s,
 		       const struct irq_balance_cpu *cpus)
 {
 	unsigned int part;
+	u32 i;
 
 	irq_balance_split(s);
 	irq_balance_home(s, cpus);
+	/* What may not stay weighs on nobody, wherever its new CPU is. */
+	for (i = 0; i < s->nr; i++) {
+		if (!s->items[i].stay)
+			irq_balance_place(s, &s->items[i], ~0U);
+	}
 	for (part = 0; part < s->nr_parts; part++) {
 		struct irq_balance_part *p = &s->parts[part];
 		bool forced = false;
 		u64 bound, need, ceiling;
-		u32 i;
 
 		for (i = 0; i < p->nr; i++)
 			forced |= !s->items[s->order[p->first + i]].stay;
