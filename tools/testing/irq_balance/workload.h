@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A workload for the user-space build of the balancer: CPUs, interrupts, and
- * what happens when. Documentation/admin-guide/irq-balance.rst has the format.
+ * what happens when. Documentation/admin-guide/irq-balance-replay.rst has the
+ * format.
  */
 #ifndef _IRQ_BALANCE_WORKLOAD_H
 #define _IRQ_BALANCE_WORKLOAD_H
