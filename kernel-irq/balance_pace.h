@@ -25,7 +25,7 @@
 #define IRQ_BALANCE_YOUNG_MS		2000U
 
 /* Shorter windows measure too little to be worth a look. */
-#define IRQ_BALANCE_WINDOW_MIN_MS	8U
+#define IRQ_BALANCE_WINDOW_MIN_MS	4U
 
 /* Loads (ns/s) are cut off here, so that products with them fit 64 bits. */
 #define IRQ_BALANCE_LOAD_MAX		((1ULL << 33) - 1)
