@@ -305,6 +305,16 @@ def apply_hunks(git, patch, names, data):
                           *done.stderr.decode(errors='replace').strip().splitlines())
 
 
+def store(git, files):
+    """{path: bytes} into the object store, by one process; {path: blob}."""
+    directory = tempfile.mkdtemp(dir=git.dir)
+    for n, data in enumerate(files.values()):
+        with open('%s/%d' % (directory, n), 'wb') as f:
+            f.write(data)
+    names = ''.join('%s/%d\n' % (directory, n) for n in range(len(files)))
+    return dict(zip(files, git('hash-object', '-w', '--no-filters', '--stdin-paths', input=names.encode()).split()))
+
+
 def build(git, base, patches, sources, strays=True):
     """The series as commits on BASE; returns [(commit, patch)].
 
@@ -352,23 +362,25 @@ def build(git, base, patches, sources, strays=True):
         raise Failure('there is a MAINTAINERS.snippet, but the last patch does not touch MAINTAINERS',
                       'add a patch with a message and a section for MAINTAINERS at the end')
 
+    blobs = store(git, {path: sources.get(home(path))[1] for path in creator})
     git('read-tree', base)
     commit, tree, result = base, git('rev-parse', base + '^{tree}'), []
     for patch in patches:
         if patch.edited and patch.edited[0].path == 'MAINTAINERS':
             old = git.raw('cat-file', 'blob', ':MAINTAINERS').stdout
             text = add_maintainers(old, snippet)
-            info = ['100644,%s,MAINTAINERS' % git('hash-object', '-w', '--stdin', input=text)]
+            info = ['100644 %s\tMAINTAINERS' % git('hash-object', '-w', '--stdin', input=text)]
         else:
             apply_hunks(git, patch.name, [s.path for s in patch.edited], b''.join(s.data for s in patch.edited))
             info = []
-        for section in patch.created:
-            mode, data = sources.get(home(section.path))
-            if git.raw('ls-files', '--error-unmatch', section.path, check=False).returncode == 0:
-                raise Failure('patches/%s creates %s, which the kernel has already' % (patch.name, section.path))
-            info.append('%s,%s,%s' % (mode, git('hash-object', '-w', '--stdin', input=data), section.path))
-        for item in info:
-            git('update-index', '--add', '--cacheinfo', item)
+        paths = [section.path for section in patch.created]
+        there = git('ls-files', '--', *paths) if paths else ''
+        if there:
+            raise Failure('patches/%s creates %s, which the kernel has already' % (patch.name, there.splitlines()[0]))
+        for path in paths:
+            mode, data = sources.get(home(path))
+            info.append('%s %s\t%s' % (mode, blobs[path], path))
+        git('update-index', '--add', '--index-info', input=''.join(i + '\n' for i in info).encode())
         new = git('write-tree')
         if new == tree:
             raise Failure('patches/%s changes nothing' % patch.name, 'take it out, or give it something to do')
