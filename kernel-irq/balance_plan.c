@@ -816,7 +816,7 @@ static bool irq_balance_judge(struct irq_balance_work *work,
 		struct irq_balance_touch *t = &work->touch[i];
 
 		if (!irq_balance_wanted(set, t) &&
-		    !(all && t->after + max(t->before / 100, t->noise) < t->before))
+		    !(all && t->after + max(div_u64(t->before, 100), t->noise) < t->before))
 			t->moves = 0;
 		any |= t->moves;
 	}
@@ -1000,7 +1000,7 @@ static bool irq_balance_resume(struct irq_balance *bal,
 		after = max(after, mach->load[item->place]);
 	}
 	return after <= bal->after + bal->after / 8 + s->floor &&
-	       (after <= before + before / 100 || after <= bal->after);
+	       (after <= before + div_u64(before, 100) || after <= bal->after);
 }
 
 /**

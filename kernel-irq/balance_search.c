@@ -10,6 +10,7 @@
  * on the sizes that machines have. A step count bounds the work.
  */
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -368,7 +369,7 @@ u64 irq_balance_search(struct irq_balance_search *s, u64 stop, u64 ceiling,
 	least = irq_balance_iterate(s, stop, effort);
 	memcpy(s->pick, s->cur, s->nr);
 
-	limit = least + least / 100;
+	limit = least + div_u64(least, 100);
 	if (limit > ceiling)
 		limit = max(least, ceiling);
 	irq_balance_adopt(s, s->pick);

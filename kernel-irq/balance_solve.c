@@ -644,7 +644,7 @@ void irq_balance_solve(struct irq_balance_solver *s,
 			if (!forced && p->after + need > p->before)
 				irq_balance_revert(s, p);
 			else if (small && s->effort >= IRQ_BALANCE_THOROUGH)
-				irq_balance_spread(s, p, p->after + p->after / 100);
+				irq_balance_spread(s, p, p->after + div_u64(p->after, 100));
 		}
 		irq_balance_settle(s, p);
 		p->after = irq_balance_part_worst(s, p);

@@ -372,6 +372,11 @@ static void test_ratio(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i8259_ratio_cmp(a, b), 0);
 	b.den--;
 	KUNIT_EXPECT_LT(test, i8259_ratio_cmp(a, b), 0);
+
+	/* They differ by a carry between the words */
+	a = (struct i8259_ratio){ .us = 8446509, .num = 3740752219U, .den = 4126988593U };
+	b = (struct i8259_ratio){ .us = 8446510, .num = 3740752219U, .den = 4126988593U };
+	KUNIT_EXPECT_LT(test, i8259_ratio_cmp(a, b), 0);
 }
 
 static void test_rate(struct kunit *test)

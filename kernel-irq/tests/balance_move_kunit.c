@@ -78,7 +78,6 @@ static void fake_free(void *data)
 	struct fake *fake = data;
 
 	free_irq(fake->irq, fake);
-	irq_dispose_mapping(fake->irq);
 	irq_free_desc(fake->irq);
 }
 

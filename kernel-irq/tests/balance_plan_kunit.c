@@ -274,10 +274,11 @@ static void balance_plan_idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->bal.next, IRQ_BALANCE_NO_TIMER);
 	KUNIT_EXPECT_TRUE(test, irq_balance_kick(&m->state[0], 50 * NSEC_PER_MSEC));
 	KUNIT_EXPECT_FALSE(test, irq_balance_kick(&m->state[0], NSEC_PER_SEC));
-	m->load[3] = 500000000;
+	m->load[3] = 400000000;
+	m->load[4] = 400000000;
 	machine_run(m, 1000);
 	KUNIT_EXPECT_NE(test, m->bal.next, IRQ_BALANCE_NO_TIMER);
-	KUNIT_EXPECT_NE(test, m->irqs[3].cpu, 0);
+	KUNIT_EXPECT_NE(test, m->irqs[3].cpu, m->irqs[4].cpu);
 }
 
 static struct kunit_case balance_plan_cases[] = {
