@@ -8,7 +8,7 @@
 
 #include "workload.h"
 
-#ifndef __printf
+#ifndef __printf /* of linux/compiler.h */
 #define __printf(a, b)	__attribute__((__format__(printf, a, b)))
 #endif
 
