@@ -236,6 +236,12 @@ static int i8259_measure_start(void)
 		return ret;
 	}
 
+	/* Measure nothing where there is nothing to gain */
+	if (!i8259_pic_lines()) {
+		irq_balance_load_put();
+		return 0;
+	}
+
 	i8259_measuring = true;
 	i8259_passes = 0;
 	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++)
