@@ -603,7 +603,7 @@ static bool irq_balance_clock_is_fine(void)
 {
 	u64 start = local_clock();
 
-	udelay(10);
+	udelay(9);
 	return local_clock() != start;
 }
 

@@ -8,10 +8,6 @@
 
 #include "workload.h"
 
-#ifndef __printf /* of linux/compiler.h */
-#define __printf(a, b)	__attribute__((__format__(printf, a, b)))
-#endif
-
 #define WORDS_MAX	20
 #define LOAD_MAX	((1ULL << 33) - 1)
 #define BASE_MAX	1000000000ULL
@@ -44,8 +40,7 @@ struct reader {
 	bool		epochs;
 };
 
-static __printf(2, 3)
-int wrong(const struct reader *r, const char *fmt, ...)
+static int wrong(const struct reader *r, const char *fmt, ...)
 {
 	va_list args;
 

@@ -9,7 +9,8 @@ now=
 read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
 [ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
 find_sources 4
-[ ${#SOURCES[@]} -ge 3 ] || skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 3 are needed"
+[ ${#SOURCES[@]} -ge 3 ] ||
+	skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 3 are needed"
 trace_start || skip_all "no tracepoints of the balancer"
 ktap_set_plan 5
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
@@ -58,7 +59,9 @@ managed=()
 for f in "$IRQS"/[0-9]*/balance_status; do
 	value "$f" now
 	f=${f%/*}
-	if [ "$now" = managed ] && value "$f/actions" actions && [ -n "$actions" ]; then managed+=("${f##*/}"); fi
+	if [ "$now" = managed ] && value "$f/actions" actions && [ -n "$actions" ]; then
+		managed+=("${f##*/}")
+	fi
 done
 if [ ${#managed[@]} -eq 0 ]; then
 	ktap_test_skip "managed interrupts stay: this machine has none"

@@ -10,7 +10,8 @@ read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
 [ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
 [ -w "/sys/devices/system/cpu/cpu${cpus[-1]}/online" ] || skip_all "CPUs cannot go offline"
 find_sources 4
-[ ${#SOURCES[@]} -ge 2 ] || skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
+[ ${#SOURCES[@]} -ge 2 ] ||
+	skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
 trace_start || skip_all "no tracepoints of the balancer"
 ktap_set_plan 4
 
@@ -35,7 +36,9 @@ for round in 1 2 3; do
 		echo 0 >"/sys/devices/system/cpu/cpu${cpus[c]}/online" || r=1
 		for i in "${SOURCES[@]}"; do
 			where=$(cpu_of "$i")
-			[ "$where" != "${cpus[c]}" ] || { r=1; ktap_print_msg "$i on CPU$where, which is offline"; }
+			[ "$where" != "${cpus[c]}" ] && continue
+			r=1
+			ktap_print_msg "$i on CPU$where, which is offline"
 		done
 		echo 1 >"/sys/devices/system/cpu/cpu${cpus[c]}/online" || r=1
 		sleep 0.1
@@ -71,6 +74,7 @@ until [ "$(different_cpus "${SOURCES[@]}")" -ge "$want" ] || [ $((tries += 1)) -
 done
 quiet
 [ $tries -le 50 ]
-result "the CPUs that came back are used" $? "after about $((tries * 100)) ms: $(places "${SOURCES[@]}")"
+result "the CPUs that came back are used" $? \
+	"after about $((tries * 100)) ms: $(places "${SOURCES[@]}")"
 
 ktap_finished

@@ -37,11 +37,11 @@ static void sleep_until(long long when)
 		;
 }
 
-static volatile sig_atomic_t stop;
+static int stop;
 
 static void stopped(int sig)
 {
-	stop = sig;
+	__atomic_store_n(&stop, sig, __ATOMIC_RELAXED);
 }
 
 int main(int argc, char **argv)
@@ -68,8 +68,9 @@ int main(int argc, char **argv)
 	}
 	signal(SIGTERM, stopped);
 	signal(SIGINT, stopped);
-	start = next = now();
-	while (round < count && !stop) {
+	start = now();
+	next = start;
+	while (round < count && !__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		due = count;
 		if (rate > 0) {
 			next += TICK;
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
 				next = now();
 			}
 		}
-		for (; round < due && !stop; round++) {
+		for (; round < due && !__atomic_load_n(&stop, __ATOMIC_RELAXED); round++) {
 			for (i = 0; i < n; i++) {
 				if (write(sources[i].fd, "trigger", 7) == 7) {
 					sources[i].done++;

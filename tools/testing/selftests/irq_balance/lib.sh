@@ -191,7 +191,11 @@ find_busy() { # how many
 			value "$dir/load_time_ns" new
 			[ "$status" = movable ] || continue
 			case $mask in *[-,]*) ;; *) continue ;; esac
-			if [ $i = 1 ]; then echo $((new - old[$irq])) "$irq"; else old[$irq]=$new; fi
+			if [ $i = 1 ]; then
+				echo $((new - old[$irq])) "$irq"
+			else
+				old[$irq]=$new
+			fi
 		done >"$TMP/busy"
 		[ $i = 1 ] || sleep 2
 	done
@@ -231,7 +235,7 @@ different_cpus() { # of these interrupts
 
 trace_start() {
 	local base=/sys/kernel/tracing
-	[ -d $base/instances ] || mount -t tracefs tracefs $base 2>/dev/null
+	[ -d $base/instances ] || mount -t tracefs nodev $base 2>/dev/null
 	[ -d $base/events/irq_balance ] || return 1
 	TRACE=$base/instances/irq_balance_test
 	mkdir -p $TRACE && echo 1 >$TRACE/events/irq_balance/enable && : >$TRACE/trace

@@ -3,7 +3,7 @@
 #ifndef _IRQ_BALANCE_LINUX_COMPILER_H
 #define _IRQ_BALANCE_LINUX_COMPILER_H
 
-#define READ_ONCE(x)		(*(const volatile typeof(x) *)&(x))
-#define WRITE_ONCE(x, val)	(*(volatile typeof(x) *)&(x) = (val))
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, val)	__atomic_store_n(&(x), (val), __ATOMIC_RELAXED)
 
 #endif

@@ -14,8 +14,14 @@
 #define max_t(type, a, b) ({			\
 	type max_a = (a), max_b = (b);		\
 	max_a > max_b ? max_a : max_b; })
-#define min(a, b)		min_t(typeof((a) + (b)), a, b)
-#define max(a, b)		max_t(typeof((a) + (b)), a, b)
+#define min(a, b) ({				\
+	__auto_type min_x = (a);		\
+	__auto_type min_y = (b);		\
+	min_x < min_y ? min_x : min_y; })
+#define max(a, b) ({				\
+	__auto_type max_x = (a);		\
+	__auto_type max_y = (b);		\
+	max_x > max_y ? max_x : max_y; })
 #define clamp(val, lo, hi)	min(max(val, lo), hi)
 
 #endif
