@@ -6,9 +6,9 @@
 
 #include "sim.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int FUZZ_ENTRY(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int FUZZ_ENTRY(const uint8_t *data, size_t size)
 {
 	struct sim_options opt = { .state = SIM_ON };
 	struct sim_result result;

@@ -10,7 +10,8 @@ read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
 [ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
 [ -w "/sys/devices/system/cpu/cpu${cpus[-1]}/online" ] || skip_all "CPUs cannot go offline"
 find_busy 4
-[ ${#SOURCES[@]} -ge 2 ] || skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
+[ ${#SOURCES[@]} -ge 2 ] ||
+	skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
 trace_start || skip_all "no tracepoints of the balancer"
 want=${#SOURCES[@]}
 [ "$want" -le ${#cpus[@]} ] || want=${#cpus[@]}
@@ -60,7 +61,9 @@ for irq in "${SOURCES[@]}"; do
 	IFS=, read -ra a <<<"${!was}"
 	IFS=, read -ra b <<<"$new"
 	cpu=$(cpu_of "$irq")
-	[ $((b[cpu] - a[cpu])) -gt 100 ] || { ktap_print_msg "$irq on CPU$cpu: ${!was} -> $new"; r=1; }
+	[ $((b[cpu] - a[cpu])) -gt 100 ] && continue
+	ktap_print_msg "$irq on CPU$cpu: ${!was} -> $new"
+	r=1
 done
 result "on: they are served by the CPU that effective_affinity names" $r
 
@@ -76,7 +79,8 @@ for attempt in 1 2 3; do
 	[ "$before" = "$after" ] && [ "$moved" = 0 ] && break
 done
 [ "$before" = "$after" ] && [ "$moved" = 0 ]
-result "on: once balanced, no more moves" $? "$moved moves in 6 s, attempt $attempt: $before-> $after"
+result "on: once balanced, no more moves" $? \
+	"$moved moves in 6 s, attempt $attempt: $before-> $after"
 
 [ "$BREAK" = mask ] && echo 1 >"/proc/irq/${SOURCES[0]}/smp_affinity"
 masks >"$TMP/masks.1"

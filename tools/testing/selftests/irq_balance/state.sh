@@ -13,8 +13,14 @@ refused() {
 	value "$1" before
 	error=$({ printf '%s\n' "$2" >"$1"; } 2>&1) && { ktap_print_msg "$1 took '$2'"; return 1; }
 	value "$1" after
-	case $error in *"Invalid argument"*) ;; *) ktap_print_msg "$1: '$2': $error"; return 1 ;; esac
-	[ "$before" = "$after" ] || { ktap_print_msg "$1: '$2' changed $before to $after"; return 1; }
+	if [[ $error != *"Invalid argument"* ]]; then
+		ktap_print_msg "$1: '$2': $error"
+		return 1
+	fi
+	if [ "$before" != "$after" ]; then
+		ktap_print_msg "$1: '$2' changed $before to $after"
+		return 1
+	fi
 }
 
 value $BALANCER/state now
