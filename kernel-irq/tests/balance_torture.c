@@ -49,7 +49,7 @@ MODULE_LICENSE("GPL");
 torture_param(int, nr_sources, 0, "Number of interrupts, 0: two per CPU");
 torture_param(int, rate, 500, "Interrupts per second of each");
 torture_param(int, cost_us, 20, "Time in a handler (us)");
-torture_param(int, move_us, 200, "Time between two moves (us)");
+torture_param(int, move_us, 1000, "Time between two moves of each interrupt (us)");
 torture_param(int, write_us, 5000, "Time between two writes of a mask (us), 0: none");
 torture_param(int, onoff_ms, 100, "Time between two CPU hotplug operations (ms), 0: none");
 torture_param(int, request_ms, 10, "Time between two changes of handlers (ms), 0: none");
@@ -650,11 +650,14 @@ static void bt_move(struct bt_source *s, struct torture_random_state *random)
 static int bt_mover(void *unused)
 {
 	DEFINE_TORTURE_RANDOM(random);
+	unsigned int i;
 
 	do {
-		struct bt_source *s = bt_any_source(&random);
+		for (i = 0; i < nr_sources; i++) {
+			struct bt_source *s = bt_sources[i];
 
-		if (mutex_trylock(&s->mutex)) {
+			if (!mutex_trylock(&s->mutex))
+				continue;
 			if (s->irq)
 				bt_move(s, &random);
 			mutex_unlock(&s->mutex);
@@ -716,6 +719,8 @@ static void bt_request_anew(struct bt_source *s, struct torture_random_state *ra
 	bt_check(s);
 	cpumask_copy(&mask, &s->mask);
 	bt_free(s);
+	/* Startup forgets a write that is pending and drops CPUs that are offline */
+	cpumask_copy(&s->writing, cpu_possible_mask);
 	if (!(torture_random(random) % 4)) {
 		irq_dispose_mapping(s->irq);
 		ret = bt_create_mapping(s);
@@ -729,7 +734,6 @@ static void bt_request_anew(struct bt_source *s, struct torture_random_state *ra
 		s->irq = 0;
 		return;
 	}
-	/* The core takes the CPUs that are offline out of the mask */
 	bt_write(s, &mask);
 	bt_start(s);
 }
