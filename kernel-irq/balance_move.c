@@ -25,6 +25,7 @@
  * shown and what CPU hotplug makes the user's mask.
  */
 #include <linux/cpumask.h>
+#include <linux/export.h>
 #include <linux/irq.h>
 
 #include "internals.h"
@@ -152,6 +153,7 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 	}
 	return desc->balance.error;
 }
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_move, "balance_torture");
 
 /**
  * irq_balance_move_result - Ask for the outcome of the last move, and end it
@@ -177,6 +179,7 @@ int irq_balance_move_result(struct irq_desc *desc)
 	desc->balance.error = 0;
 	return ret;
 }
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
 
 /**
  * irq_balance_move_masked - Do the balancer's pending move

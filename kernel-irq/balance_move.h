@@ -28,6 +28,7 @@
  *				route in the affinity mask
  * @IRQ_BALANCE_OPTED_OUT:	the user said so
  * @IRQ_BALANCE_USER_MOVE:	a write to the mask has not taken effect yet
+ * @IRQ_BALANCE_BANNED:		its number or action is in the list of banned ones
  * @IRQ_BALANCE_PINNED:		the mask leaves no choice
  * @IRQ_BALANCE_NR_FIXED:	number of reasons, not a reason
  *
@@ -49,6 +50,7 @@ enum irq_balance_fixed {
 	IRQ_BALANCE_CHIP,
 	IRQ_BALANCE_OPTED_OUT,
 	IRQ_BALANCE_USER_MOVE,
+	IRQ_BALANCE_BANNED,
 	IRQ_BALANCE_PINNED,
 	IRQ_BALANCE_NR_FIXED
 };
