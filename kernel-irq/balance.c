@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The interrupt balancer's thread.
+/**
+ * DOC: irq-balance-thread
  *
- * It ties together parts that do not know each other:
+ * The thread ties together parts that do not know each other::
  *
  *   balance_load.c	measures what each interrupt costs	(load map)
  *   balance_plan.c	decides which CPU should serve it	(balance map)
@@ -12,6 +12,7 @@
  *   balance_sysfs.c	lets the user look and tune
  *
  * A pass
+ * ~~~~~~
  *
  * The thread visits each interrupt that has a load, hands the loads, the CPUs
  * and the masks to the planner and has the moves done that it is told to make.
@@ -21,6 +22,7 @@
  * gets heavier than the planner can leave alone, queues an irq_work.
  *
  * Lifetime
+ * ~~~~~~~~
  *
  * Off means that there is no thread, that nothing is measured and that the
  * static key is off. What the planner remembers of an interrupt hangs off its
@@ -29,6 +31,9 @@
  * nothing: irq_balance_init() voids all that is remembered.
  *
  * Locks
+ * ~~~~~
+ *
+ * ::
  *
  *   irq_balance_mode_mutex	on, off, observe, one pass for the user: outermost
  *     cpus_read_lock()		a pass: the topology, and who is online
@@ -43,6 +48,7 @@
  * desc->lock when it is.
  *
  * Races
+ * ~~~~~
  *
  *  1. The user writes smp_affinity between plan and move: the move finds its
  *     target outside the mask, fails with -ENODEV and is forgotten. If the
@@ -743,6 +749,7 @@ static int irq_balance_start(void)
 		map->proposal_gain = 0;
 	}
 	WRITE_ONCE(irq_balance_new_topology, true);
+	WRITE_ONCE(irq_balance_untold, true);
 	irq_balance_load_get();
 
 	task = kthread_run(irq_balance_thread, NULL, "kirqd");
@@ -800,6 +807,7 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	if (old != IRQ_BALANCE_OFF)
 		irq_balance_stop();
 	WRITE_ONCE(irq_balance_mode, mode);
+	trace_irq_balance_state(mode);
 	if (mode != IRQ_BALANCE_OFF)
 		ret = irq_balance_start();
 	if (ret)
