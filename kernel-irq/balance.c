@@ -72,6 +72,7 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/export.h>
 #include <linux/freezer.h>
 #include <linux/init.h>
 #include <linux/irq.h>
@@ -813,6 +814,7 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 		WRITE_ONCE(irq_balance_mode, IRQ_BALANCE_OFF);
 	return ret;
 }
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");
 
 /**
  * irq_balance_get_mode - What the balancer does at present
@@ -823,6 +825,7 @@ enum irq_balance_mode irq_balance_get_mode(void)
 {
 	return READ_ONCE(irq_balance_mode);
 }
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_get_mode, "balance_torture");
 
 /**
  * irq_balance_rebalance - Make a pass now, without waiting to be certain
