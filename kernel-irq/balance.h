@@ -68,7 +68,12 @@ enum irq_balance_mode irq_balance_get_mode(void);
 int irq_balance_set_mode(enum irq_balance_mode mode);
 u64 irq_balance_cpu_time_ns(void);
 void irq_balance_replan(void);
+void irq_balance_load_of_cpu(unsigned int cpu, u64 *load, u64 *base);
+u64 irq_balance_load_of_irq(struct irq_desc *desc);
 int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why);
 const struct irq_balance_state *irq_balance_peek_state(struct irq_desc *desc);
+
+/* balance_cpus.c */
+int irq_balance_add_cpus(struct kobject *parent);
 
 #endif /* _KERNEL_IRQ_BALANCE_H */
