@@ -559,7 +559,7 @@ static bool irq_balance_is_stale(void)
  *		ns per second of this CPU
  * @base:	where to put the part of it that cannot be moved
  *
- * A sleeping thread is woken, and waited for for a moment, as its numbers are of
+ * A sleeping thread is woken first, and given a moment, as its numbers are of
  * before it fell asleep. With the balancer off both are 0.
  *
  * Context: process context, may sleep.

@@ -24,11 +24,11 @@
 /* The maximum decays in steps of 2^30 ns, about a second */
 #define IRQ_BALANCE_MAX_SHIFT	30
 
-/* A sampled interrupt has raised a softirq if it was seen to within this time */
-#define IRQ_BALANCE_RAISER_NS	(16 * NSEC_PER_MSEC)
+/* What need not be done at each sample is done when this time has passed */
+#define IRQ_BALANCE_REST_NS	(8 * NSEC_PER_MSEC)
 
-/* So it need not be noted more often than this */
-#define IRQ_BALANCE_NOTE_NS	(4 * NSEC_PER_MSEC)
+/* One of it is to remember who raises a softirq: it goes for this time */
+#define IRQ_BALANCE_RAISER_NS	(3 * IRQ_BALANCE_REST_NS)
 
 /* Interrupts that share the cost of one softirq; more are not remembered */
 #define IRQ_BALANCE_RAISERS	4
@@ -40,7 +40,7 @@
 /**
  * struct irq_balance_raisers - Who raises a softirq on one CPU
  * @irq:	interrupt numbers, 0 for none
- * @once:	whether every interrupt of it is timed: it is asked for this run only
+ * @once:	whether it is so rare that each one is noted: it goes for one run
  * @stamp:	when it was last seen to raise
  */
 struct irq_balance_raisers {
@@ -88,15 +88,13 @@ static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64
 }
 
 /*
- * Let the maximum decay by an eighth per 2^30 ns. Now and then is enough, so it
- * costs next to nothing. Small ones end at 0, as what goes is rounded up.
+ * Let the maximum decay by an eighth per 2^30 ns. Small ones end at 0, as what
+ * goes is rounded up.
  */
 static inline void irq_balance_decay_max(struct irq_balance_desc *b, u64 now)
 {
 	u32 stamp = now >> IRQ_BALANCE_MAX_SHIFT;
 
-	if (likely(stamp == b->max_stamp))
-		return;
 	/* A clock that went back counts as one that went far ahead */
 	for (u32 n = min(stamp - b->max_stamp, 128U); n && b->max; n--)
 		b->max -= (b->max + 7) / 8;
@@ -116,9 +114,8 @@ static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u
 	b->count += b->gap;
 	b->stamp = now;
 
-	irq_balance_decay_max(b, now);
-	b->last = min(delta, U32_MAX);
-	b->max = max(b->max, b->last);
+	b->last = delta;
+	b->max = max(b->max, delta);
 
 	return charged;
 }

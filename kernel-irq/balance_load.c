@@ -24,7 +24,7 @@
  * each interrupt times each CPU.
  *
  * What is measured is the time of all handlers of the line (a shared line is
- * one load), no flow handler, no entry code. Polling for misrouted interrupts
+ * one load) until desc->lock is held again, no flow handler, no entry code. Polling for misrouted interrupts
  * (IRQS_POLL_INPROGRESS) is not charged: it runs the handlers of lines that may
  * be innocent. Per-CPU interrupts, NMIs, chained and nested ones do not pass
  * handle_irq_event() or cannot be moved; they are not in the map. A requested
@@ -81,60 +81,37 @@ void irq_balance_check_limit(struct irq_balance_desc *b, u64 now)
 	u32 quantum = READ_ONCE(irq_balance_quantum);
 	u64 limit;
 
-	if (!work)
-		return;
-
 	/* Negative if a softirq was given back what a handler took */
-	if (charged < quantum) {
-		WRITE_ONCE(b->window_check, READ_ONCE(b->time) + quantum - charged);
+	if (!work || charged < quantum)
 		return;
-	}
 
-	/* A window may close with more than a quantum in it */
+	/* A window may close with more than a quantum in it; below 2^62 */
 	limit = READ_ONCE(b->limit) ? : READ_ONCE(irq_balance_default_limit);
-	limit *= div_u64(charged, quantum);
+	limit = div_u64(limit * min(charged, NSEC_PER_SEC), quantum);
 
 	if (irq_balance_since(now, READ_ONCE(b->window_start)) < limit)
 		irq_work_queue(work);
 
 	WRITE_ONCE(b->window_start, now);
 	WRITE_ONCE(b->window_total, READ_ONCE(b->window_total) + charged);
-	WRITE_ONCE(b->window_check, READ_ONCE(b->time) + quantum);
 }
 
-/* What need not be done at each sample, out of the way of the others */
-static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 charged, u64 now,
-					     unsigned int raised)
+/* Out of the way of the samples that do not need it */
+static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64 since,
+					     u64 charged, unsigned int raised)
 {
 	struct irq_balance_desc *b = &desc->balance;
 
 	irq_balance_steal(charged);
+	if (now - b->rest_stamp < IRQ_BALANCE_REST_NS)
+		return;
+
+	b->rest_stamp = now;
+	irq_balance_decay_max(b, now);
 	irq_balance_check_limit(b, now);
-	if (raised) {
-		irq_balance_note_raised(raised, irq_desc_get_irq(desc), b->gap == 1, now);
-		b->noted = now;
-	}
-}
-
-static noinline void irq_balance_charge(struct irq_desc *desc, u64 start, u64 now,
-					unsigned int raised)
-{
-	struct irq_balance_desc *b = &desc->balance;
-	u64 since = irq_balance_since(now, b->stamp);
-	u64 charged = 0;
-
-	lockdep_assert_held(&desc->lock);
-
-	/* @skip and @gap are of the gap which ends here */
-	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
-		charged = irq_balance_take_sample(b, now, since, irq_balance_since(now, start));
-		this_cpu_add(irq_balance_charged, charged);
-	}
-	irq_balance_next_gap(b, now, since);
-
-	if ((raised && (b->gap == 1 || now - b->noted > IRQ_BALANCE_NOTE_NS)) ||
-	    (s64)(b->time - READ_ONCE(b->window_check)) >= 0 || !irq_balance_clock_stops())
-		irq_balance_charge_rest(desc, charged, now, raised);
+	if (raised)
+		irq_balance_note_raised(raised, irq_desc_get_irq(desc),
+					since >= IRQ_BALANCE_REST_NS, now);
 }
 
 /**
@@ -152,9 +129,12 @@ static noinline void irq_balance_charge(struct irq_desc *desc, u64 start, u64 no
  */
 irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 {
+	struct irq_balance_desc *b = &desc->balance;
+	u64 start, now, since, charged = 0;
 	unsigned int raised;
 	irqreturn_t ret;
-	u64 start, now;
+
+	lockdep_assert_held(&desc->lock);
 
 	desc->istate &= ~IRQS_PENDING;
 	irqd_set(&desc->irq_data, IRQD_IRQ_INPROGRESS);
@@ -166,13 +146,23 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 
 	ret = handle_irq_event_percpu(desc);
 
-	now = local_clock_noinstr();
 	raised &= local_softirq_pending();
 	this_cpu_write(irq_balance_timed_irq, 0);
 
 	raw_spin_lock(&desc->lock);
 	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
-	irq_balance_charge(desc, start, now, raised);
+
+	/* @skip and @gap are of the gap which ends here */
+	now = local_clock_noinstr();
+	since = irq_balance_since(now, b->stamp);
+	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
+		charged = irq_balance_take_sample(b, now, since, irq_balance_since(now, start));
+		this_cpu_add(irq_balance_charged, charged);
+	}
+	irq_balance_next_gap(b, now, since);
+
+	if (now - b->rest_stamp >= IRQ_BALANCE_REST_NS || !irq_balance_clock_stops())
+		irq_balance_charge_rest(desc, now, since, charged, raised);
 	return ret;
 }
 
@@ -201,7 +191,7 @@ void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load)
 	load->thread_ns = b->thread;
 	load->count = b->count + unsampled;
 	irq_balance_decay_max(b, local_clock());
-	load->max_ns = b->max;
+	load->max_ns = min(b->max, U32_MAX);
 }
 
 /**
@@ -271,7 +261,7 @@ int irq_balance_load_get(void)
 
 	/* What threads did while nobody measured is not charged */
 	if (!irq_balance_users++)
-		irq_balance_skip_threads();
+		irq_balance_fold_all_threads(false);
 	static_branch_inc(&irq_balance_load_key);
 	return 0;
 }
@@ -286,7 +276,7 @@ void irq_balance_load_put(void)
 	guard(mutex)(&irq_balance_users_mutex);
 
 	if (!--irq_balance_users)
-		irq_balance_fold_all_threads();
+		irq_balance_fold_all_threads(true);
 	static_branch_dec(&irq_balance_load_key);
 }
 

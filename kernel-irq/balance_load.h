@@ -27,8 +27,7 @@ void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u
 /* balance_thread.c */
 struct irqaction *irq_thread_action(void);
 void irq_balance_fold_threads(struct irq_desc *desc);
-void irq_balance_skip_threads(void);
-void irq_balance_fold_all_threads(void);
+void irq_balance_fold_all_threads(bool charge);
 void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action);
 void __irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action);
 void __irq_balance_steal(s64 ns);

@@ -69,6 +69,18 @@ void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action
 				irq_balance_fold_one(action->secondary);
 }
 
+static void irq_balance_fold(struct irq_desc *desc, bool charge)
+{
+	struct irqaction *action;
+
+	for_each_action_of_desc(desc, action) {
+		u64 ns = irq_balance_fold_one(action) + irq_balance_fold_one(action->secondary);
+
+		if (charge)
+			desc->balance.thread += ns;
+	}
+}
+
 /**
  * irq_balance_fold_threads - Charge an interrupt with what its threads ran
  * @desc:	descriptor of the interrupt, locked
@@ -79,18 +91,19 @@ void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action
  */
 void irq_balance_fold_threads(struct irq_desc *desc)
 {
-	struct irqaction *action;
-
 	lockdep_assert_held(&desc->lock);
 
-	if (!static_key_enabled(&irq_balance_load_key))
-		return;
-
-	for_each_action_of_desc(desc, action)
-		__irq_balance_remove_action(desc, action);
+	if (static_key_enabled(&irq_balance_load_key))
+		irq_balance_fold(desc, true);
 }
 
-static void irq_balance_for_each_desc(void (*func)(struct irq_desc *desc))
+/**
+ * irq_balance_fold_all_threads - Look at the threads of all interrupts
+ * @charge:	charge what they ran, or forget it
+ *
+ * Context: process context.
+ */
+void irq_balance_fold_all_threads(bool charge)
 {
 	unsigned int irq, nr = irq_get_nr_irqs();
 	struct irq_desc *desc;
@@ -101,45 +114,15 @@ static void irq_balance_for_each_desc(void (*func)(struct irq_desc *desc))
 		if (!desc)
 			continue;
 		guard(raw_spinlock_irq)(&desc->lock);
-		func(desc);
+		irq_balance_fold(desc, charge);
 	}
-}
-
-/**
- * irq_balance_fold_all_threads - Charge all interrupts with what their threads ran
- *
- * Context: process context.
- */
-void irq_balance_fold_all_threads(void)
-{
-	irq_balance_for_each_desc(irq_balance_fold_threads);
-}
-
-static void irq_balance_skip_threads_of(struct irq_desc *desc)
-{
-	struct irqaction *action;
-
-	for_each_action_of_desc(desc, action) {
-		irq_balance_fold_one(action);
-		irq_balance_fold_one(action->secondary);
-	}
-}
-
-/**
- * irq_balance_skip_threads - Forget what interrupt threads ran so far
- *
- * Context: process context.
- */
-void irq_balance_skip_threads(void)
-{
-	irq_balance_for_each_desc(irq_balance_skip_threads_of);
 }
 
 void __irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action)
 {
 	u64 runtime = READ_ONCE(current->se.sum_exec_runtime) - atomic64_read(&action->load_stolen);
 
-	/* As of the last tick or sleep, which is near enough for a kick */
+	/* As of its last tick or sleep, which is near enough for a kick */
 	if (irq_balance_since(runtime, READ_ONCE(action->load_runtime)) < IRQ_BALANCE_FOLD_NS)
 		return;
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what the interrupt balancer does to descriptors: moving inside
- * the affinity mask, and measuring. The interrupts are real, the chip is not.
+ * KUnit tests of how the interrupt balancer moves an interrupt inside its
+ * affinity mask. The interrupts are real, the chip is not.
  */
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
@@ -331,83 +330,6 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
 }
 
-static irqreturn_t slow_handler(int irq, void *data)
-{
-	struct fake *fake = data;
-
-	fake->handled++;
-	udelay(fake->error);
-	return IRQ_HANDLED;
-}
-
-/* Samples stand for what is between them: no interrupt is left out or doubled */
-static void load_counts_every_interrupt(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	struct irq_balance_load before, after;
-	unsigned int i;
-
-	irq_balance_load_get();
-	KUNIT_ASSERT_EQ(test, irq_balance_load_read(fake->irq, &before), 0);
-	for (i = 1; i <= 3000; i++) {
-		fake_raise(fake);
-		if (i % 500)
-			continue;
-		KUNIT_ASSERT_EQ(test, irq_balance_load_read(fake->irq, &after), 0);
-		KUNIT_EXPECT_EQ(test, after.count - before.count, i);
-		KUNIT_EXPECT_GE(test, after.time_ns, before.time_ns);
-	}
-	/* That was too fast to time each of them */
-	KUNIT_EXPECT_GT(test, fake->desc->balance.gap, 1);
-	irq_balance_load_put();
-}
-
-static void load_is_time(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	struct irq_balance_load before, after;
-	unsigned int i, us;
-	u64 spent;
-
-	free_irq(fake->irq, fake);
-	KUNIT_ASSERT_EQ(test, 0,
-			request_irq(fake->irq, slow_handler, IRQF_NO_THREAD, "slow", fake));
-
-	irq_balance_load_get();
-	for (us = 20; us <= 200; us *= 10) {
-		u64 start = local_clock();
-
-		fake->error = us;
-		irq_balance_load_read(fake->irq, &before);
-		for (i = 0; i < 20000 / us; i++)
-			fake_raise(fake);
-		irq_balance_load_read(fake->irq, &after);
-		spent = local_clock() - start;
-
-		/* udelay() waits at least that long, and nothing else was there */
-		KUNIT_EXPECT_GE(test, after.time_ns - before.time_ns, 16 * NSEC_PER_MSEC);
-		KUNIT_EXPECT_LE(test, after.time_ns - before.time_ns, spent + spent / 4);
-		KUNIT_EXPECT_GE(test, after.max_ns, us * NSEC_PER_USEC);
-	}
-	irq_balance_load_put();
-	fake->error = 0;
-}
-
-static void load_stands_still_when_off(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	enum irq_balance_mode mode = irq_balance_get_mode();
-	struct irq_balance_load before, after;
-
-	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
-	irq_balance_load_read(fake->irq, &before);
-	fake_raise(fake);
-	irq_balance_load_read(fake->irq, &after);
-	KUNIT_EXPECT_EQ(test, after.count, before.count);
-	KUNIT_EXPECT_EQ(test, fake->handled, 1);
-	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
-}
-
 static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(direct_moves_at_once),
 	KUNIT_CASE(deferred_waits_for_interrupt),
@@ -422,21 +344,9 @@ static struct kunit_case irq_balance_move_cases[] = {
 	{}
 };
 
-static struct kunit_case irq_balance_load_cases[] = {
-	KUNIT_CASE(load_counts_every_interrupt),
-	KUNIT_CASE(load_is_time),
-	KUNIT_CASE(load_stands_still_when_off),
-	{}
-};
-
 static struct kunit_suite irq_balance_move_suite = {
 	.name		= "irq_balance_move",
 	.test_cases	= irq_balance_move_cases,
 };
 
-static struct kunit_suite irq_balance_load_suite = {
-	.name		= "irq_balance_load",
-	.test_cases	= irq_balance_load_cases,
-};
-
-kunit_test_suites(&irq_balance_move_suite, &irq_balance_load_suite);
+kunit_test_suite(irq_balance_move_suite);
