@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Moving an interrupt inside its affinity mask.
+/**
+ * DOC: irq-balance-move
  *
  * The user's mask is policy: irq_common_data.affinity, what
  * /proc/irq/N/smp_affinity shows, what hotplug falls back to. The CPU of the
@@ -13,7 +13,7 @@
  * IRQD_BALANCE_PENDING, which the flow handlers' test for the user's pending
  * move looks at in the same load, and applied by the next interrupt.
  *
- * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only:
+ * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only::
  *
  *   set	irq_balance_move(), never with IRQD_SETAFFINITY_PENDING
  *   done	irq_balance_move_masked(), from irq_move_masked_irq()

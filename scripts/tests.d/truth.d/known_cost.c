@@ -4,12 +4,14 @@
  * nothing to the load map. For QEMU's "edu" devices, each a source, and for lines
  * of the ISA bus (lines=5,10) that its "pc-testdev" drives.
  *
- * A source's handler burns hard_ns, then its tasklet soft_ns, then its thread
+ * A source's handler burns hard_ns, then its tasklet soft_ns, its irq_poll (a
+ * softirq that does not say whose work it does) poll_ns, and its thread
  * thread_ns. It is raised rate times a second by a timer on CPU raise_cpu. In
  * debugfs, known_cost/:
  *   run	1: the timers run
- *   N/		one source: hard_ns, soft_ns, thread_ns, rate
- *   account	a line per source: N IRQ HARD SOFT THREAD COUNT, ns and interrupts
+ *   N/		one source: hard_ns, soft_ns, poll_ns, thread_ns, rate
+ *   account	a line per source: N IRQ HARD SOFT THREAD COUNT, ns and interrupts;
+ *		SOFT is tasklet and irq_poll
  *   softirqs	ns of each softirq vector on all CPUs, by the tracepoints
  *   N/bench	reading it raises the source on this CPU, one at a time, and says
  *		what that took: median ns of a raise that is served, of one that
@@ -22,6 +24,7 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/irq_poll.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -60,7 +63,8 @@ static struct source {
 	unsigned int		irq;
 	struct hrtimer		timer;
 	struct tasklet_struct	tasklet;
-	u32			hard_ns, soft_ns, thread_ns, rate;
+	struct irq_poll		poll;
+	u32			hard_ns, soft_ns, poll_ns, thread_ns, rate;
 	u64			hard, soft, thread, count;
 } sources[MAX_SOURCES];
 static unsigned int nr_sources;
@@ -223,6 +227,8 @@ static irqreturn_t source_handler(int irq, void *data)
 			burn(s->hard_ns);
 		if (s->soft_ns)
 			tasklet_schedule(&s->tasklet);
+		if (IS_ENABLED(CONFIG_IRQ_POLL) && s->poll_ns)
+			irq_poll_sched(&s->poll);
 	}
 	/* What IRQ_WAKE_THREAD does, but inside of what is told */
 	wake = ours && s->thread_ns;
@@ -239,6 +245,17 @@ static void source_tasklet(struct tasklet_struct *tasklet)
 
 	burn(s->soft_ns);
 	s->soft += told(handler_clock() - start);
+}
+
+static int source_poll(struct irq_poll *poll, int budget)
+{
+	struct source *s = container_of(poll, struct source, poll);
+	u64 start = handler_clock();
+
+	burn(s->poll_ns);
+	irq_poll_complete(poll);
+	s->soft += told(handler_clock() - start);
+	return 0;
 }
 
 static irqreturn_t source_thread(int irq, void *data)
@@ -367,6 +384,8 @@ static int source_add(struct source *s, unsigned int irq, unsigned long flags)
 
 	s->irq = irq;
 	tasklet_setup(&s->tasklet, source_tasklet);
+	if (IS_ENABLED(CONFIG_IRQ_POLL))
+		irq_poll_init(&s->poll, 1, source_poll);
 	hrtimer_setup(&s->timer, source_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	ret = request_threaded_irq(irq, source_handler, source_thread, flags, "known_cost", s);
 	if (ret)
@@ -376,6 +395,7 @@ static int source_add(struct source *s, unsigned int irq, unsigned long flags)
 	d = debugfs_create_dir(name, dir);
 	debugfs_create_u32("hard_ns", 0600, d, &s->hard_ns);
 	debugfs_create_u32("soft_ns", 0600, d, &s->soft_ns);
+	debugfs_create_u32("poll_ns", 0600, d, &s->poll_ns);
 	debugfs_create_u32("thread_ns", 0600, d, &s->thread_ns);
 	debugfs_create_u32("rate", 0600, d, &s->rate);
 	debugfs_create_file("bench", 0400, d, s, &bench_fops);
@@ -387,6 +407,8 @@ static void source_remove(struct source *s)
 	hrtimer_cancel(&s->timer);
 	free_irq(s->irq, s);
 	tasklet_kill(&s->tasklet);
+	if (IS_ENABLED(CONFIG_IRQ_POLL))
+		irq_poll_disable(&s->poll);
 }
 
 static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
