@@ -106,7 +106,7 @@ static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64
 	if (now - b->rest_stamp < IRQ_BALANCE_REST_NS)
 		return;
 
-	b->rest_stamp = now;
+	this_cpu_add(irq_balance_charged, irq_balance_take_carry(b, now));
 	irq_balance_decay_max(b, now);
 	irq_balance_check_limit(b, now);
 	if (raised)
