@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The interrupt balancer's thread.
+/**
+ * DOC: irq-balance-thread
  *
- * It ties together parts that do not know each other:
+ * The thread ties together parts that do not know each other::
  *
  *   balance_load.c	measures what each interrupt costs	(load map),
  *			with balance_softirq.c and balance_thread.c
  *   balance_plan.c	decides which CPU should serve it	(balance map)
  *   balance_move.c	changes the effective CPU
  *   balance.c		collects, asks, publishes; starts and stops
+ *   balance_param.c	takes what the user says, at boot too
  *   balance_sysfs.c	lets the user look and tune, with balance_cpus.c
  *
  * A pass
+ * ~~~~~~
  *
  * The thread visits each interrupt that has a load, hands the loads, the CPUs
  * and the masks to the planner and has the moves done that it is told to make.
@@ -21,6 +23,7 @@
  * gets heavier than the planner can leave alone, queues an irq_work.
  *
  * Lifetime
+ * ~~~~~~~~
  *
  * Off means that there is no thread, that nothing is measured and that the
  * static key is off. What the planner remembers of an interrupt hangs off its
@@ -29,8 +32,11 @@
  * nothing: irq_balance_init() voids all that is remembered.
  *
  * Locks
+ * ~~~~~
  *
- *   irq_balance_mode_mutex	on, off, observe: outermost
+ * ::
+ *
+ *   irq_balance_mode_mutex	on, off, observe, one pass for the user: outermost
  *     cpus_read_lock()		a pass: the topology, and who is online
  *       irq_balance_pass_mutex	a pass, the settings, the statistics
  *         desc->lock		one interrupt at a time
@@ -43,21 +49,54 @@
  * desc->lock when it is.
  *
  * Races
+ * ~~~~~
+ *
+ * Most are tortured by tests/balance_torture.c; in brackets what else tests them:
+ * cases of tests/balance_move_kunit.c, scripts of selftests/irq_balance.
  *
  *  1. The user writes smp_affinity between plan and move: the move finds its
  *     target outside the mask, fails with -ENODEV and is forgotten. If the
  *     target is in the new mask too, it is as good as any.
+ *     [never_outside_the_mask, mask.sh]
  *  2. The user writes while a deferred move waits for its interrupt:
- *     irq_set_affinity_locked() calls it off under desc->lock.
+ *     irq_set_affinity_locked() calls it off under desc->lock. A write that
+ *     waits itself is not overtaken: there is no move while one is pending.
+ *     [users_write_wins, users_pending_move_is_not_touched, mask.sh]
  *  3. The target goes offline between plan and move: as 1. While a deferred
  *     move waits: cpu_online() is tested when it is done, with interrupts
- *     disabled, and CPUs go offline in stop_machine().
+ *     disabled, and CPUs go offline in stop_machine(). While the interrupt is
+ *     on a CPU that goes: migrate_one_irq() calls the move off. [hotplug.sh]
  *  4. The interrupt is freed, and perhaps requested again, between plan and
- *     move: whether it may be moved is looked at again under desc->lock. The
+ *     move: whether it may be moved, or is banned, is looked at again under
+ *     desc->lock. The
  *     new owner gets a CPU of its mask; it would have got some CPU anyway.
+ *     If the descriptor is freed too, the reference keeps its memory, and an
+ *     interrupt without action is left alone before anything is looked at that
+ *     the irqdomain frees. [shutdown_calls_it_off, driver.sh]
  *  5. The interrupt is kicked again while the thread is on its way to sleep:
  *     the flag is set before the wake-up and tested after the state is set, as
  *     ever.
+ *  6. The interrupt for which a deferred move waits does not come: the next pass
+ *     calls the move off. If it comes before, and be it much later as nothing
+ *     was heavy and no pass came, 1 and 3 hold. If the target was isolated
+ *     meanwhile, the load that comes with the interrupt has the thread look
+ *     again. [no_interrupt_expires, isolated.sh]
+ *  7. The interrupt is disabled while a deferred move waits: __irq_move_irq()
+ *     does not touch it, and 6 applies. [fixed_ones_stay]
+ *  8. The last interrupt is still on its way to the old CPU, or handled there,
+ *     when the next one comes to the new one: as after a write to the mask, which
+ *     the flow handlers know how to deal with. The flow that would drop the
+ *     next one is not moved while the handler runs.
+ *  9. The chip cannot now (-EBUSY, -ENOSPC): the move is forgotten, not retried
+ *     at each interrupt. [busy_is_not_retried_at_entry]
+ * 10. The user switches to off or observe while moves wait: the thread is
+ *     stopped first, then all are called off. [state.sh, move.sh]
+ * 11. CPUs are isolated between plan and move: as 6. [isolated.sh]
+ * 12. The machine goes to sleep: the thread is frozen before the CPUs go. A
+ *     move that waits is called off with the CPU, or done by the first interrupt
+ *     after resume. [sleep.sh]
+ * 13. An affinity notifier is replaced while a move is being told to it: the
+ *     work holds a reference, and is waited for. [notifier_is_told_the_mask_only]
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
@@ -65,6 +104,7 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/export.h>
 #include <linux/freezer.h>
 #include <linux/init.h>
 #include <linux/irq.h>
@@ -114,8 +154,17 @@ struct irq_balance_map {
 	void				*work;
 	unsigned int			size;
 	unsigned int			nr;
+	unsigned int			quiet;
+	u32				proposal_gain;
+	struct irq_balance_settings	told;
 	struct cpumask			usable;
 };
+
+/* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
+#define IRQ_BALANCE_TRACED	100000
+
+/* Passes without a plan after which the last one is not proposed any more */
+#define IRQ_BALANCE_QUIET	2
 
 /* Outer to desc->lock, inner to irq_balance_mode_mutex, see above */
 DEFINE_MUTEX(irq_balance_pass_mutex);
@@ -126,9 +175,6 @@ static struct irq_balance_map irq_balance_map;
 
 static DEFINE_MUTEX(irq_balance_mode_mutex);
 static enum irq_balance_mode irq_balance_mode;
-static enum irq_balance_mode irq_balance_boot_mode __initdata =
-	IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_ON) ? IRQ_BALANCE_ON :
-	IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_OBSERVE) ? IRQ_BALANCE_OBSERVE : IRQ_BALANCE_OFF;
 
 static struct task_struct *irq_balance_task;
 static bool irq_balance_ready;
@@ -138,6 +184,7 @@ static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
 static bool irq_balance_kicked;
 static bool irq_balance_wanted;
 static bool irq_balance_new_topology;
+static bool irq_balance_untold;
 
 static const char * const irq_balance_mode_names[] = {
 	[IRQ_BALANCE_OFF]	= "off",
@@ -219,6 +266,7 @@ static void irq_balance_usable_cpus(struct cpumask *mask)
 	/* A cpuset partition may replace the housekeeping mask at any time */
 	guard(rcu)();
 	cpumask_and(mask, cpu_online_mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
+	irq_balance_and_cpus(mask);
 }
 
 static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
@@ -240,6 +288,9 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 		 */
 		c->time += irq_balance_advance(&source->own, irq_balance_soft_own_on(cpu));
 		source->fixed = 0;
+
+		if (c->usable != cpumask_test_cpu(cpu, &map->usable))
+			WRITE_ONCE(irq_balance_untold, true);
 
 		c->capacity = clamp_t(u32, arch_scale_cpu_capacity(cpu), 1, IRQ_BALANCE_CAPACITY);
 		c->usable = cpumask_test_cpu(cpu, &map->usable);
@@ -301,6 +352,18 @@ static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask 
 	       cpumask_next_and(first, affinity, usable) >= nr_cpu_ids;
 }
 
+/* Everything that keeps an interrupt where it is: itself, the user, the mask */
+static enum irq_balance_fixed irq_balance_why(struct irq_desc *desc, const struct cpumask *usable)
+{
+	enum irq_balance_fixed why = irq_balance_why_fixed(desc);
+
+	if (why != IRQ_BALANCE_MOVABLE)
+		return why;
+	if (irq_balance_is_banned(desc))
+		return IRQ_BALANCE_BANNED;
+	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : IRQ_BALANCE_MOVABLE;
+}
+
 /**
  * irq_balance_status - Tell whether an interrupt may be moved, or why not
  * @desc:	descriptor of the interrupt
@@ -318,29 +381,26 @@ int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why)
 		return -ENOMEM;
 
 	irq_balance_usable_cpus(usable);
-	scoped_guard(raw_spinlock_irq, &desc->lock) {
-		*why = irq_balance_why_fixed(desc);
-		if (*why == IRQ_BALANCE_MOVABLE && irq_balance_mask_is_pin(desc, usable))
-			*why = IRQ_BALANCE_PINNED;
-	}
+	scoped_guard(raw_spinlock_irq, &desc->lock)
+		*why = irq_balance_why(desc, usable);
 	free_cpumask_var(usable);
 	return 0;
 }
 
 /**
- * irq_balance_peek_state - What the planner remembers of an interrupt
+ * irq_balance_peek_entry - What is remembered of an interrupt
  * @desc:	descriptor of the interrupt
  *
  * Context: any in which @desc cannot go away. A pass may be writing.
  *
- * Return: the state, or NULL if it remembers nothing
+ * Return: the entry, or NULL if nothing is remembered
  */
-const struct irq_balance_state *irq_balance_peek_state(struct irq_desc *desc)
+const struct irq_balance_entry *irq_balance_peek_entry(struct irq_desc *desc)
 {
 	/* Pairs with irq_balance_collect_irq() */
 	struct irq_balance_entry *entry = smp_load_acquire(&desc->balance.entry);
 
-	return entry && irq_balance_get_mode() != IRQ_BALANCE_OFF ? &entry->state : NULL;
+	return entry && irq_balance_get_mode() != IRQ_BALANCE_OFF ? entry : NULL;
 }
 
 /* Returns whether the interrupt is one for the planner */
@@ -373,13 +433,10 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
 	irq->state = &entry->state;
-	irq->allowed = NULL;
 
-	if (irq_balance_why_fixed(desc) == IRQ_BALANCE_MOVABLE &&
-	    !irq_balance_mask_is_pin(desc, &irq_balance_map.usable)) {
-		bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
-		irq->allowed = entry->allowed;
-	}
+	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
+	entry->fixed = irq_balance_why(desc, &irq_balance_map.usable);
+	irq->allowed = entry->fixed == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
 	return true;
 }
 
@@ -465,7 +522,7 @@ static void irq_balance_publish_one(struct irq_desc *desc, struct irq_balance_ir
 	}
 
 	scoped_guard(raw_spinlock_irq, &desc->lock)
-		ret = irq_balance_move(desc, irq->target);
+		ret = irq_balance_is_banned(desc) ? -EPERM : irq_balance_move(desc, irq->target);
 
 	/* The user was faster: nothing was begun */
 	if (ret == -EPERM) {
@@ -475,6 +532,7 @@ static void irq_balance_publish_one(struct irq_desc *desc, struct irq_balance_ir
 	}
 
 	entry->target = irq->target;
+	entry->origin = irq->cpu;
 	entry->moving = true;
 	irq_balance_stats.moves[irq->reason]++;
 	trace_irq_balance_move(irq->irq, irq->cpu, irq->target, irq->reason,
@@ -487,16 +545,46 @@ static u64 irq_balance_weight(struct irq_balance_map *map, struct irq_balance_ir
 	return div_u64(irq->load * IRQ_BALANCE_CAPACITY, map->cpus[irq->cpu].capacity);
 }
 
-/* Publish the moves, tell entry what to kick for, and drop the references */
-static void irq_balance_publish(struct irq_balance_map *map)
+/*
+ * Whether this pass changes what is proposed. A plan that is not carried out is
+ * given up and begun again while it is wanted: it stays proposed in between.
+ */
+static bool irq_balance_proposes_anew(struct irq_balance_map *map, unsigned int moves)
 {
+	struct irq_balance *policy = &map->policy;
+
+	if (policy->active || moves || policy->confirmed)
+		map->quiet = 0;
+	else if (map->quiet < IRQ_BALANCE_QUIET)
+		map->quiet++;
+
+	if (!policy->active && !moves && map->quiet < IRQ_BALANCE_QUIET)
+		return false;
+
+	map->proposal_gain = 0;
+	if (policy->active && policy->before && irq_balance_get_mode() == IRQ_BALANCE_OBSERVE)
+		map->proposal_gain = div64_u64(1000 * policy->gain, policy->before);
+	return true;
+}
+
+/* Publish the moves, tell entry what to kick for, and drop the references */
+static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned int moves)
+{
+	bool observe = irq_balance_get_mode() == IRQ_BALANCE_OBSERVE;
+	bool anew = irq_balance_proposes_anew(map, moves);
 	unsigned int i;
 
 	for (i = 0; i < map->nr; i++) {
 		struct irq_balance_irq *irq = &map->irqs[i];
 		struct irq_desc *desc = map->descs[i];
+		struct irq_balance_entry *entry = desc->balance.entry;
 
 		WRITE_ONCE(desc->balance.limit, irq->state->limit);
+		if (irq->state->moved == now)
+			WRITE_ONCE(entry->from, entry->origin);
+		if (anew)
+			WRITE_ONCE(entry->proposal,
+				   observe && irq->state->planned ? irq->state->target + 1 : 0);
 		if (!irq->allowed && irq->cpu < nr_cpu_ids)
 			map->sources[irq->cpu].fixed += irq_balance_weight(map, irq);
 		if (irq->target != irq->cpu)
@@ -515,29 +603,86 @@ static u64 irq_balance_worst(struct irq_balance_map *map)
 	return worst;
 }
 
-/* Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none */
-static u64 irq_balance_run(void)
+/**
+ * irq_balance_trace_begin - Somebody begins to trace
+ *
+ * The next pass that is traced tells how the machine looks.
+ *
+ * Context: process context.
+ *
+ * Return: 0
+ */
+int irq_balance_trace_begin(void)
+{
+	WRITE_ONCE(irq_balance_untold, true);
+	irq_balance_replan();
+	return 0;
+}
+
+/* What the pass saw: enough to do it again with other settings, elsewhere */
+static void irq_balance_trace(struct irq_balance_map *map)
+{
+	unsigned int cpu, i;
+	bool changed;
+
+	changed = memcmp(&map->told, &irq_balance_settings, sizeof(map->told));
+	if (trace_irq_balance_cpu_enabled() && (xchg(&irq_balance_untold, false) || changed)) {
+		map->told = irq_balance_settings;
+		trace_irq_balance_settings(&irq_balance_settings);
+		for_each_possible_cpu(cpu)
+			trace_irq_balance_cpu(cpu, &map->cpus[cpu], cpu_online(cpu));
+	}
+
+	if (trace_irq_balance_base_enabled()) {
+		for_each_online_cpu(cpu)
+			trace_irq_balance_base(cpu, map->cpus[cpu].time, map->cpus[cpu].load);
+	}
+
+	if (trace_irq_balance_irq_enabled()) {
+		for (i = 0; i < map->nr; i++) {
+			struct irq_balance_entry *entry = map->descs[i]->balance.entry;
+
+			if (map->irqs[i].load >= IRQ_BALANCE_TRACED || map->irqs[i].state->heavy)
+				trace_irq_balance_irq(&map->irqs[i], entry->fixed, entry->allowed);
+		}
+	}
+}
+
+/*
+ * @sure: the user asks for it, so it need not be confirmed, and whatever was
+ * moved or given up lately may be moved.
+ *
+ * Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none
+ */
+static u64 irq_balance_run(bool sure)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
+	struct irq_balance_settings set;
 	u64 now = ktime_get_ns();
 	unsigned int moves;
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);
 
+	set = irq_balance_settings;
+	if (sure) {
+		set.confirm = 1;
+		set.cooldown_ms = 0;
+		policy->hold = 0;
+	}
 	policy->kicked = xchg(&irq_balance_kicked, false);
 	irq_balance_load_set_kick(&irq_balance_kick_irq_work, IRQ_BALANCE_QUANTUM,
 				  irq_balance_heavy_limit());
 	irq_balance_collect(map, now);
-	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
-				 map->irqs, map->nr);
+	moves = irq_balance_pass(policy, &set, now, map->cpus, nr_cpu_ids, map->irqs, map->nr);
 	irq_balance_stats.passes++;
+	irq_balance_trace(map);
 	if (trace_irq_balance_plan_enabled())
-		trace_irq_balance_plan(policy->nr_heavy, irq_balance_worst(map),
+		trace_irq_balance_plan(now, policy->nr_heavy, irq_balance_worst(map),
 				       policy->active ? policy->after : irq_balance_worst(map),
 				       moves, policy->interval_ms);
-	irq_balance_publish(map);
+	irq_balance_publish(map, now, moves);
 	wake_up_all(&irq_balance_pass_wait);
 
 	return policy->next;
@@ -651,7 +796,7 @@ static int irq_balance_thread(void *unused)
 
 	while (!kthread_should_stop()) {
 		WRITE_ONCE(irq_balance_wanted, false);
-		irq_balance_sleep(irq_balance_run());
+		irq_balance_sleep(irq_balance_run(false));
 	}
 	return 0;
 }
@@ -689,6 +834,19 @@ static void irq_balance_cancel_all(void)
 	}
 }
 
+/**
+ * irq_balance_restrict - What may be where has changed
+ *
+ * Calls off the moves that were planned before, and plans anew.
+ *
+ * Context: process context.
+ */
+void irq_balance_restrict(void)
+{
+	irq_balance_cancel_all();
+	irq_balance_replan();
+}
+
 /*
  * A clock that stands still for longer than a handler takes measures nothing.
  * One that counts jiffies may tick once, but not each time.
@@ -718,8 +876,11 @@ static int irq_balance_start(void)
 		/* Start from a clean map */
 		memset(map->cpus, 0, nr_cpu_ids * sizeof(*map->cpus));
 		irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
+		map->quiet = IRQ_BALANCE_QUIET;
+		map->proposal_gain = 0;
 	}
 	WRITE_ONCE(irq_balance_new_topology, true);
+	WRITE_ONCE(irq_balance_untold, true);
 	irq_balance_load_get();
 
 	task = kthread_run(irq_balance_thread, NULL, "kirqd");
@@ -777,12 +938,14 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	if (old != IRQ_BALANCE_OFF)
 		irq_balance_stop();
 	WRITE_ONCE(irq_balance_mode, mode);
+	trace_irq_balance_state(mode);
 	if (mode != IRQ_BALANCE_OFF)
 		ret = irq_balance_start();
 	if (ret)
 		WRITE_ONCE(irq_balance_mode, IRQ_BALANCE_OFF);
 	return ret;
 }
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");
 
 /**
  * irq_balance_get_mode - What the balancer does at present
@@ -792,6 +955,72 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 enum irq_balance_mode irq_balance_get_mode(void)
 {
 	return READ_ONCE(irq_balance_mode);
+}
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_get_mode, "balance_torture");
+
+/**
+ * irq_balance_rebalance - Make a pass now, without waiting to be certain
+ *
+ * Carries out what it finds like any plan, in observe proposes it.
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: 0, or -EINVAL if the balancer is off
+ */
+int irq_balance_rebalance(void)
+{
+	guard(mutex)(&irq_balance_mode_mutex);
+
+	if (irq_balance_mode == IRQ_BALANCE_OFF)
+		return -EINVAL;
+
+	irq_balance_run(true);
+	/* The thread carries the plan to its end */
+	irq_balance_replan();
+	return 0;
+}
+
+/**
+ * irq_balance_proposal_gain - What the moves that observe proposes are worth
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: per mille of the load of the busiest CPU that they touch
+ */
+u32 irq_balance_proposal_gain(void)
+{
+	guard(mutex)(&irq_balance_pass_mutex);
+
+	return irq_balance_map.proposal_gain;
+}
+
+/**
+ * irq_balance_count - Count interrupts by what keeps them where they are
+ * @why:	which to count
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: how many, or -ENOMEM
+ */
+int irq_balance_count(enum irq_balance_fixed why)
+{
+	cpumask_var_t usable;
+	struct irq_desc *desc;
+	unsigned int irq = 0;
+	int count = 0;
+
+	if (!alloc_cpumask_var(&usable, GFP_KERNEL))
+		return -ENOMEM;
+
+	irq_balance_usable_cpus(usable);
+	while ((desc = irq_balance_get_desc(irq))) {
+		irq = irq_desc_get_irq(desc) + 1;
+		scoped_guard(raw_spinlock_irq, &desc->lock)
+			count += irq_balance_why(desc, usable) == why;
+		irq_desc_put_ref(desc);
+	}
+	free_cpumask_var(usable);
+	return count;
 }
 
 /**
@@ -809,25 +1038,18 @@ u64 irq_balance_cpu_time_ns(void)
 	       (irq_balance_task ? task_sched_runtime(irq_balance_task) : 0);
 }
 
-static int __init irq_balance_setup(char *str)
-{
-	int mode = match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, str);
-
-	if (mode < 0)
-		pr_err("irqbalance=%s: expected off, on or observe; it is %s\n", str,
-		       irq_balance_mode_names[irq_balance_boot_mode]);
-	else
-		irq_balance_boot_mode = mode;
-	return 1;
-}
-__setup("irqbalance=", irq_balance_setup);
-
 static int __init irq_balance_late_init(void)
 {
+	enum irq_balance_mode mode =
+		IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_ON) ? IRQ_BALANCE_ON :
+		IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_OBSERVE) ? IRQ_BALANCE_OBSERVE :
+		IRQ_BALANCE_OFF;
 	struct irq_balance_map *map = &irq_balance_map;
+	static struct cpumask cpus __initdata;
 	int ret;
 
 	irq_balance_settings_init(&irq_balance_settings);
+	irq_balance_boot(&irq_balance_settings, &mode);
 
 	map->cpus = kvcalloc(nr_cpu_ids, sizeof(*map->cpus), GFP_KERNEL);
 	map->sources = kvcalloc(nr_cpu_ids, sizeof(*map->sources), GFP_KERNEL);
@@ -841,9 +1063,12 @@ static int __init irq_balance_late_init(void)
 	register_pm_notifier(&irq_balance_pm_nb);
 	irq_balance_ready = true;
 
-	ret = irq_balance_set_mode(irq_balance_boot_mode);
+	irq_balance_usable_cpus(&cpus);
+	ret = irq_balance_set_mode(mode);
 	if (!ret)
-		pr_info("%s\n", irq_balance_mode_names[irq_balance_mode]);
+		pr_info("%s, policy %s, CPUs %*pbl\n", irq_balance_mode_names[irq_balance_mode],
+			irq_balance_policy_name(irq_balance_settings.policy),
+			cpumask_pr_args(&cpus));
 	return ret;
 }
 late_initcall(irq_balance_late_init);

@@ -28,13 +28,21 @@ enum irq_balance_mode {
  * struct irq_balance_entry - What the thread remembers of one interrupt
  * @state:	what the planner does
  * @target:	CPU of the move that is under way
- * @moving:	whether one is
+ * @origin:	CPU that it started from
+ * @from:	the same for the last move that was done
+ * @proposal:	in observe: CPU that it would be moved to, plus 1; 0 for none
+ * @moving:	whether a move is under way
+ * @fixed:	enum irq_balance_fixed, as the present pass saw it
  * @allowed:	affinity mask as the present pass saw it
  */
 struct irq_balance_entry {
 	struct irq_balance_state	state;
 	unsigned int			target;
+	unsigned int			origin;
+	unsigned int			from;
+	unsigned int			proposal;
 	bool				moving;
+	u8				fixed;
 	unsigned long			allowed[];
 };
 
@@ -66,12 +74,36 @@ extern struct irq_balance_stats irq_balance_stats;
 const char *irq_balance_mode_name(enum irq_balance_mode mode);
 enum irq_balance_mode irq_balance_get_mode(void);
 int irq_balance_set_mode(enum irq_balance_mode mode);
+int irq_balance_rebalance(void);
 u64 irq_balance_cpu_time_ns(void);
+u32 irq_balance_proposal_gain(void);
+int irq_balance_count(enum irq_balance_fixed why);
 void irq_balance_replan(void);
+void irq_balance_restrict(void);
+int irq_balance_trace_begin(void);
 void irq_balance_load_of_cpu(unsigned int cpu, u64 *load, u64 *base);
 u64 irq_balance_load_of_irq(struct irq_desc *desc);
 int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why);
-const struct irq_balance_state *irq_balance_peek_state(struct irq_desc *desc);
+const struct irq_balance_entry *irq_balance_peek_entry(struct irq_desc *desc);
+
+static inline const struct irq_balance_state *irq_balance_peek_state(struct irq_desc *desc)
+{
+	const struct irq_balance_entry *entry = irq_balance_peek_entry(desc);
+
+	return entry ? &entry->state : NULL;
+}
+
+/* balance_param.c: what the user says, as text */
+int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_balance_knob *knob,
+			 const char *text, const char *where);
+int irq_balance_check_said(const struct irq_balance_settings *set, const char *where);
+void irq_balance_and_cpus(struct cpumask *mask);
+int irq_balance_set_cpus(const char *list, const char *where);
+int irq_balance_show_cpus(char *buf);
+int irq_balance_set_bans(const char *list, const char *where);
+int irq_balance_show_bans(char *buf);
+bool irq_balance_is_banned(struct irq_desc *desc);
+void irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode);
 
 /* balance_cpus.c */
 int irq_balance_add_cpus(struct kobject *parent);

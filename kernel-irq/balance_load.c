@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The load map: how much CPU time each interrupt takes.
+/**
+ * DOC: irq-balance-load
  *
  * Counts say nothing about cost, so the handlers are timed. Reading the clock
  * around each of them would be felt at a hundred thousand interrupts per
  * second, so only a sample is timed, about a thousand per second and interrupt
  * however hot it is, and each sample stands for the interrupts since the one
- * before:
+ * before::
  *
  *   handle_irq_event()
  *     irq_balance_sample_due()		every interrupt: count down

@@ -6,6 +6,7 @@
 #ifndef _KERNEL_IRQ_BALANCE_MOVE_H
 #define _KERNEL_IRQ_BALANCE_MOVE_H
 
+#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/slab.h>
@@ -28,6 +29,7 @@
  *				route in the affinity mask
  * @IRQ_BALANCE_OPTED_OUT:	the user said so
  * @IRQ_BALANCE_USER_MOVE:	a write to the mask has not taken effect yet
+ * @IRQ_BALANCE_BANNED:		its number or action is in the list of banned ones
  * @IRQ_BALANCE_PINNED:		the mask leaves no choice
  * @IRQ_BALANCE_NR_FIXED:	number of reasons, not a reason
  *
@@ -49,6 +51,7 @@ enum irq_balance_fixed {
 	IRQ_BALANCE_CHIP,
 	IRQ_BALANCE_OPTED_OUT,
 	IRQ_BALANCE_USER_MOVE,
+	IRQ_BALANCE_BANNED,
 	IRQ_BALANCE_PINNED,
 	IRQ_BALANCE_NR_FIXED
 };
@@ -63,6 +66,8 @@ int irq_balance_move_result(struct irq_desc *desc);
 bool irq_balance_move_masked(struct irq_desc *desc);
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
+void irq_balance_init_notify(struct irq_affinity_notify *notify);
+void irq_balance_cancel_notify(struct irq_affinity_notify *notify);
 
 static inline void irq_balance_free_desc(struct irq_desc *desc)
 {
@@ -73,6 +78,8 @@ static inline void irq_balance_free_desc(struct irq_desc *desc)
 
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
+static inline void irq_balance_init_notify(struct irq_affinity_notify *notify) { }
+static inline void irq_balance_cancel_notify(struct irq_affinity_notify *notify) { }
 static inline void irq_balance_free_desc(struct irq_desc *desc) { }
 
 #endif /* !CONFIG_IRQ_BALANCE */

@@ -123,8 +123,24 @@
 /* Passes that a begun plan may make no progress. */
 #define STUCK_MAX	8U
 
+/* Looks on from the end of a plan; one is nearly always enough. */
+#define LOOKS_MAX	4U
+
 /* Rounds in which one node is found too full; as many more find all. */
 #define NODE_ROUNDS	4U
+
+/**
+ * enum irq_balance_look - what a placement is looked for
+ * @IRQ_BALANCE_LOOK_FIRST:	a plan, when one is worth it
+ * @IRQ_BALANCE_LOOK_ANEW:	the rest of a begun plan that does not fit any
+ *				more: all that gains anything
+ * @IRQ_BALANCE_LOOK_SECOND:	what would be wanted at the end of a plan
+ */
+enum irq_balance_look {
+	IRQ_BALANCE_LOOK_FIRST,
+	IRQ_BALANCE_LOOK_ANEW,
+	IRQ_BALANCE_LOOK_SECOND,
+};
 
 /**
  * struct irq_balance_touch - what a plan does to the CPUs that it touches
@@ -162,6 +178,7 @@ struct irq_balance_touch {
  * @solver:	the placement problem
  * @max_irqs:	room for so many interrupts
  * @touch:	[part] what the plan does there
+ * @before:	[position] load with everything at home
  * @slow_before: [position] slow load with everything at home
  * @slow_after:	[position] slow load with everything at its place
  * @heavy:	[position] heavy interrupts at it now, movable or not
@@ -179,6 +196,7 @@ struct irq_balance_work {
 	struct irq_balance_solver	solver;
 	unsigned int			max_irqs;
 	struct irq_balance_touch	*touch;
+	u64				*before;
 	u64				*slow_before;
 	u64				*slow_after;
 	u32				*heavy;
@@ -267,6 +285,7 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	srch->count = irq_balance_carve(&space, IRQ_BALANCE_SMALL_CPUS, sizeof(*srch->count));
 
 	work->touch = irq_balance_carve(&space, nr_cpus, sizeof(*work->touch));
+	work->before = irq_balance_carve(&space, nr_cpus, sizeof(*work->before));
 	work->slow_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_before));
 	work->slow_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_after));
 	work->heavy = irq_balance_carve(&space, nr_cpus, sizeof(*work->heavy));
@@ -462,6 +481,13 @@ static u32 irq_balance_node(struct irq_balance_work *work, int node)
 	return ~0U;
 }
 
+/* Whether mask and isolation allow an interrupt where it is. */
+static bool irq_balance_may_stay(const struct irq_balance_cpu *cpus,
+				 const struct irq_balance_irq *irq)
+{
+	return cpus[irq->cpu].usable && test_bit(irq->cpu, irq->allowed);
+}
+
 /* Whether the interrupt is one to be placed; fills in what is known of it. */
 static bool irq_balance_collect_irq(struct irq_balance_work *work,
 				    const struct irq_balance_cpu *cpus,
@@ -476,7 +502,7 @@ static bool irq_balance_collect_irq(struct irq_balance_work *work,
 		return false;
 	item->wide = irq_balance_class(work, cpus, irq->allowed, -1);
 	item->home = mach->pos[irq->cpu];
-	item->may_stay = cpus[irq->cpu].usable && test_bit(irq->cpu, irq->allowed);
+	item->may_stay = irq_balance_may_stay(cpus, irq);
 
 	/* Nowhere to go, or nowhere else. */
 	bits = irq_balance_bits(mach, item->wide);
@@ -574,6 +600,17 @@ static void irq_balance_collect(struct irq_balance_work *work,
 	irq_balance_home(s, cpus);
 	for (pos = 0; pos < mach->nr_cpus; pos++)
 		cpus[mach->cpu[pos]].load = mach->load[pos];
+}
+
+/* Load of the worst CPU. */
+static u64 irq_balance_peak(const struct irq_balance_machine *mach)
+{
+	u64 worst = 0;
+	u32 pos;
+
+	for (pos = 0; pos < mach->nr_cpus; pos++)
+		worst = max(worst, mach->load[pos]);
+	return worst;
 }
 
 /* Load of the worst CPU that has an item. */
@@ -712,12 +749,15 @@ static void irq_balance_touched(struct irq_balance_work *work,
 
 	memset(work->touch, 0, s->nr_parts * sizeof(*work->touch));
 	for (i = 0; i < mach->nr_cpus; i++) {
+		work->before[i] = mach->fixed[i];
 		work->slow_before[i] = mach->fixed_slow[i];
 		work->slow_after[i] = mach->fixed_slow[i];
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
 
+		work->before[item->home] +=
+			irq_balance_cost(mach, item->load, item->home);
 		work->slow_before[item->home] +=
 			irq_balance_cost(mach, item->slow, item->home);
 		work->slow_after[item->place] +=
@@ -735,7 +775,7 @@ static void irq_balance_touched(struct irq_balance_work *work,
 		for (j = 0; j < ARRAY_SIZE(ends); j++) {
 			u32 pos = ends[j];
 
-			t->before = max(t->before, cpus[mach->cpu[pos]].load);
+			t->before = max(t->before, work->before[pos]);
 			t->after = max(t->after, mach->load[pos]);
 			t->slow_before = max(t->slow_before, work->slow_before[pos]);
 			t->slow_after = max(t->slow_after, work->slow_after[pos]);
@@ -761,7 +801,8 @@ static void irq_balance_touched(struct irq_balance_work *work,
 
 /* Whether a part's plan is worth it; see the policy's steps 4 and 5. */
 static bool irq_balance_wanted(const struct irq_balance_settings *set,
-			       const struct irq_balance_touch *t)
+			       const struct irq_balance_touch *t,
+			       enum irq_balance_look look)
 {
 	u64 need = irq_balance_need(set, t->before);
 	u64 gain;
@@ -786,8 +827,12 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 	if (!t->lone && gain * 4 >= div_u64(t->before, 1000) * set->min_gain * 7 &&
 	    gain >= t->noise)
 		return true;
-	return !t->restless && t->age_ms >= IRQ_BALANCE_YOUNG_MS &&
-	       t->slow_before >= t->slow_after +
+	if (t->restless)
+		return false;
+	/* What is begun now need not wait for history: it would be all the same. */
+	if (t->age_ms < IRQ_BALANCE_YOUNG_MS)
+		return look == IRQ_BALANCE_LOOK_SECOND;
+	return t->slow_before >= t->slow_after +
 				 irq_balance_need(set, t->slow_before);
 }
 
@@ -798,14 +843,15 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
  * @now:	clock in ns
  * @cpus:	the CPUs
  * @irqs:	the interrupts
- * @all:	keep all that gains anything: the plan is a begun one, made anew
+ * @look:	which look it is
  *
  * Return: whether anything is left of it.
  */
 static bool irq_balance_judge(struct irq_balance_work *work,
 			      const struct irq_balance_settings *set, u64 now,
 			      const struct irq_balance_cpu *cpus,
-			      const struct irq_balance_irq *irqs, bool all)
+			      const struct irq_balance_irq *irqs,
+			      enum irq_balance_look look)
 {
 	struct irq_balance_solver *s = &work->solver;
 	bool any = false;
@@ -815,8 +861,10 @@ static bool irq_balance_judge(struct irq_balance_work *work,
 	for (i = 0; i < s->nr_parts; i++) {
 		struct irq_balance_touch *t = &work->touch[i];
 
-		if (!irq_balance_wanted(set, t) &&
-		    !(all && t->after + max(div_u64(t->before, 100), t->noise) < t->before))
+		u64 gain = max(div_u64(t->before, 100), t->noise);
+
+		if (!irq_balance_wanted(set, t, look) &&
+		    (look != IRQ_BALANCE_LOOK_ANEW || t->after + gain >= t->before))
 			t->moves = 0;
 		any |= t->moves;
 	}
@@ -959,8 +1007,8 @@ static void irq_balance_arrivals(struct irq_balance *bal, u64 now,
  * @cpus:	the CPUs
  * @irqs:	the interrupts
  *
- * Return: whether it still fits: its targets are allowed, and it ends no
- * worse than it was promised.
+ * Return: whether it still fits: its targets are allowed, it ends no worse
+ * than it was promised, and it makes the worst CPU no worse.
  */
 static bool irq_balance_resume(struct irq_balance *bal,
 			       const struct irq_balance_cpu *cpus,
@@ -969,8 +1017,8 @@ static bool irq_balance_resume(struct irq_balance *bal,
 	struct irq_balance_work *work = bal->work;
 	struct irq_balance_solver *s = &work->solver;
 	struct irq_balance_machine *mach = &s->mach;
-	u64 after = 0, before = 0;
-	bool left = false;
+	u64 after = 0, before = 0, now;
+	bool left = false, forced = false;
 	unsigned int i;
 
 	for (i = 0; i < s->nr; i++) {
@@ -982,12 +1030,14 @@ static bool irq_balance_resume(struct irq_balance *bal,
 		item->place = mach->pos[st->target];
 		if (!test_bit(item->place, irq_balance_bits(mach, item->wide)))
 			return false;
+		forced |= !item->may_stay;
 		left = true;
 	}
 	if (!left) {
 		bal->active = false;
 		return true;
 	}
+	now = irq_balance_peak(mach);
 	irq_balance_tally(s, cpus, false);
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
@@ -999,8 +1049,11 @@ static bool irq_balance_resume(struct irq_balance *bal,
 		after = max(after, mach->load[item->home]);
 		after = max(after, mach->load[item->place]);
 	}
-	return after <= bal->after + bal->after / 8 + s->floor &&
-	       (after <= before + div_u64(before, 100) || after <= bal->after);
+	if (after > bal->after + bal->after / 8 + s->floor)
+		return false;
+	/* Within 1 % is equal. */
+	return forced || after <= before + div_u64(before, 100) ||
+	       (after <= bal->after && after <= now + div_u64(now, 100));
 }
 
 /**
@@ -1141,6 +1194,58 @@ static void irq_balance_rotate(struct irq_balance *bal,
 	}
 }
 
+/* Takes an item to be at a position that it may be at. */
+static void irq_balance_settle_at(struct irq_balance_work *work,
+				  struct irq_balance_item *item, u32 pos,
+				  bool may_stay)
+{
+	work->heavy[item->home]--;
+	work->heavy[pos]++;
+	item->home = pos;
+	item->may_stay = may_stay;
+}
+
+/**
+ * irq_balance_look_on - plan from the end of the plan
+ * @work:	workspace, judged
+ * @set:	settings
+ * @now:	clock in ns
+ * @cpus:	the CPUs
+ * @irqs:	the interrupts
+ *
+ * A search from another placement may find what the first one missed. What
+ * it would do next is done at once, so that a plan's outcome is left alone.
+ *
+ * Return: whether anything is left to be moved.
+ */
+static bool irq_balance_look_on(struct irq_balance_work *work,
+				const struct irq_balance_settings *set, u64 now,
+				const struct irq_balance_cpu *cpus,
+				const struct irq_balance_irq *irqs)
+{
+	struct irq_balance_solver *s = &work->solver;
+	bool more = true, moves = false;
+	unsigned int round, i;
+
+	for (round = 0; more && round < LOOKS_MAX; round++) {
+		for (i = 0; i < s->nr; i++)
+			irq_balance_settle_at(work, &s->items[i],
+					      s->items[i].place, true);
+		irq_balance_locate(work, set, cpus);
+		more = irq_balance_judge(work, set, now, cpus, irqs,
+					 IRQ_BALANCE_LOOK_SECOND);
+	}
+	for (i = 0; i < s->nr; i++) {
+		struct irq_balance_item *item = &s->items[i];
+		const struct irq_balance_irq *irq = &irqs[item->irq];
+
+		irq_balance_settle_at(work, item, s->mach.pos[irq->cpu],
+				      irq_balance_may_stay(cpus, irq));
+		moves |= item->place != item->home;
+	}
+	return moves;
+}
+
 /* Looks for something better, and begins it when that is certain. */
 static void irq_balance_consider(struct irq_balance *bal,
 				 const struct irq_balance_settings *set, u64 now,
@@ -1157,7 +1262,9 @@ static void irq_balance_consider(struct irq_balance *bal,
 	if (anew)
 		s->min_gain = 10;
 	irq_balance_locate(work, set, cpus);
-	wanted = irq_balance_judge(work, set, now, cpus, irqs, anew);
+	wanted = irq_balance_judge(work, set, now, cpus, irqs,
+				   anew ? IRQ_BALANCE_LOOK_ANEW :
+					  IRQ_BALANCE_LOOK_FIRST);
 
 	if (set->policy == IRQ_BALANCE_POLICY_COMPACT) {
 		u64 limit = IRQ_BALANCE_FULL / 100 * set->compact_limit;
@@ -1176,6 +1283,9 @@ static void irq_balance_consider(struct irq_balance *bal,
 		return;
 	if (now < bal->hold)
 		return;
+	s->min_gain = set->min_gain;
+	if (!compact && !irq_balance_look_on(work, set, now, cpus, irqs))
+		return;
 	irq_balance_begin(bal, cpus, irqs, compact);
 }
 
@@ -1188,9 +1298,12 @@ static void irq_balance_publish(struct irq_balance *bal,
 {
 	struct irq_balance_solver *s = &bal->work->solver;
 	unsigned int i;
+	u64 end;
 
+	irq_balance_tally(s, cpus, false);
+	end = irq_balance_peak(&s->mach);
 	irq_balance_tally(s, cpus, true);
-	bal->nr_moves = irq_balance_step(s, set->max_moves);
+	bal->nr_moves = irq_balance_step(s, set->max_moves, end);
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
 		struct irq_balance_irq *irq = &irqs[item->irq];

@@ -293,6 +293,9 @@ extern const unsigned int irq_balance_nr_knobs;
 const char *irq_balance_reason_name(enum irq_balance_reason reason);
 const char *irq_balance_policy_name(enum irq_balance_policy policy);
 void irq_balance_settings_init(struct irq_balance_settings *set);
+int irq_balance_settings_put(struct irq_balance_settings *set,
+			     const struct irq_balance_knob *knob, u32 value);
+int irq_balance_settings_check(const struct irq_balance_settings *set);
 int irq_balance_settings_store(struct irq_balance_settings *set,
 			       const struct irq_balance_knob *knob, u32 value);
 size_t irq_balance_work_size(unsigned int nr_irqs, unsigned int nr_cpus);

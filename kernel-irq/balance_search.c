@@ -16,6 +16,10 @@
 
 #include "balance_search.h"
 
+/* Items that are shaken at once; and rounds away from the best placement. */
+#define KICKS_MAX	12U
+#define STRAY_MAX	30U
+
 static u64 irq_balance_item_cost(const struct irq_balance_search *s,
 				 unsigned int i, unsigned int c)
 {
@@ -186,22 +190,30 @@ static u64 irq_balance_descend(struct irq_balance_search *s, u64 stop, u32 until
 	}
 }
 
-/* Moves a few items at random, one of them off the worst CPU. */
+/*
+ * Moves an item off the worst CPU at random, then one off the CPU that got it,
+ * and so on a few times.
+ */
 static void irq_balance_shake(struct irq_balance_search *s)
 {
-	unsigned int worst = irq_balance_worst(s);
-	unsigned int kicks = 1 + irq_balance_random(s, 3);
-	unsigned int skip = irq_balance_random(s, s->count[worst]);
-	unsigned int i = 0;
+	unsigned int from = irq_balance_worst(s);
+	unsigned int kicks = 1 + irq_balance_random(s, KICKS_MAX);
 
-	while (s->cur[i] != worst || skip--)
-		i++;
-	while (kicks--) {
-		unsigned int c = irq_balance_random(s, s->nr_cpus);
+	while (kicks-- && s->count[from]) {
+		unsigned int skip = irq_balance_random(s, s->count[from]);
+		unsigned int tries = 4, i = 0, c;
 
-		if (!s->bound[i] && irq_balance_item_may(s, i, c))
-			irq_balance_put(s, i, c);
-		i = irq_balance_random(s, s->nr);
+		while (s->cur[i] != from || skip--)
+			i++;
+		if (s->bound[i])
+			continue;
+		do {
+			c = irq_balance_random(s, s->nr_cpus);
+		} while (--tries && (c == from || !irq_balance_item_may(s, i, c)));
+		if (c == from || !irq_balance_item_may(s, i, c))
+			continue;
+		irq_balance_put(s, i, c);
+		from = c;
 	}
 	s->spent += s->nr;
 }
@@ -212,11 +224,15 @@ static void irq_balance_shake(struct irq_balance_search *s)
  * @stop:	ns/s: good enough
  * @until:	value of @spent to end at
  *
+ * Goes on from what is a little worse too, for a while: another way may begin
+ * there.
+ *
  * Return: load of the worst CPU in @best, ns/s; @cur is the same.
  */
 static u64 irq_balance_iterate(struct irq_balance_search *s, u64 stop, u32 until)
 {
 	u64 least = irq_balance_descend(s, stop, until);
+	unsigned int strayed = 0;
 
 	memcpy(s->best, s->cur, s->nr);
 	while (least > stop && s->spent < until) {
@@ -227,8 +243,10 @@ static u64 irq_balance_iterate(struct irq_balance_search *s, u64 stop, u32 until
 		if (load <= least) {
 			least = load;
 			memcpy(s->best, s->cur, s->nr);
-		} else {
+			strayed = 0;
+		} else if (load - least > least - stop || ++strayed > STRAY_MAX) {
 			irq_balance_adopt(s, s->best);
+			strayed = 0;
 		}
 	}
 	irq_balance_adopt(s, s->best);

@@ -20,21 +20,41 @@ static void irq_balance_shift(struct irq_balance_solver *s,
 	irq_balance_charge(mach, to, irq_balance_cost(mach, item->load, to));
 }
 
-/* The waiting move whose CPU is the worst and which fits by itself. */
-static u32 irq_balance_next_move(const struct irq_balance_solver *s, u64 worst)
+/**
+ * irq_balance_next_move - the move off the worst CPU that fits by itself
+ * @s:		solver
+ * @worst:	ns/s that no CPU may pass
+ * @end:	ns/s of the worst CPU when the plan is done
+ *
+ * The last CPU that is as busy as the worst one will be at the end has to
+ * wait until another one is: what comes after would be a rise otherwise.
+ *
+ * Return: index of a waiting item, ~0: none.
+ */
+static u32 irq_balance_next_move(const struct irq_balance_solver *s, u64 worst,
+				 u64 end)
 {
 	const struct irq_balance_machine *mach = &s->mach;
-	u32 i, best = ~0U;
+	u32 i, best = ~0U, high = 0;
 	u64 most = 0;
 
+	for (i = 0; i < mach->nr_cpus; i++)
+		high += mach->load[i] >= end;
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
+		u64 from, to;
 
 		if (item->rank || item->place == item->home ||
 		    (best != ~0U && mach->load[item->home] <= most))
 			continue;
-		if (item->may_stay && mach->load[item->place] +
-		    irq_balance_cost(mach, item->load, item->place) > worst)
+		from = mach->load[item->home] -
+		       irq_balance_cost(mach, item->load, item->home);
+		to = mach->load[item->place] +
+		     irq_balance_cost(mach, item->load, item->place);
+		if (item->may_stay && to > worst)
+			continue;
+		if (high == 1 && mach->load[item->home] >= end && from < end &&
+		    to < end)
 			continue;
 		most = mach->load[item->home];
 		best = i;
@@ -107,13 +127,15 @@ static unsigned int irq_balance_chain(struct irq_balance_solver *s, u32 first,
  * @s:		solver: loads are those of the present placement, @place of
  *		each item is where the plan wants it
  * @cap:	most moves, 0: all
+ * @end:	ns/s of the worst CPU when the plan is done
  *
  * Sets &irq_balance_item.rank of the items that are to be moved now. An item
  * that may not stay is moved whatever it does to the worst CPU.
  *
  * Return: number of moves.
  */
-unsigned int irq_balance_step(struct irq_balance_solver *s, unsigned int cap)
+unsigned int irq_balance_step(struct irq_balance_solver *s, unsigned int cap,
+			      u64 end)
 {
 	struct irq_balance_machine *mach = &s->mach;
 	unsigned int made = 0, waiting = 0;
@@ -134,7 +156,7 @@ unsigned int irq_balance_step(struct irq_balance_solver *s, unsigned int cap)
 	while (made < cap) {
 		unsigned int more = 0;
 
-		i = irq_balance_next_move(s, worst);
+		i = irq_balance_next_move(s, worst, end);
 		if (i != ~0U) {
 			irq_balance_shift(s, &s->items[i], s->items[i].home,
 					  s->items[i].place);
@@ -147,8 +169,11 @@ unsigned int irq_balance_step(struct irq_balance_solver *s, unsigned int cap)
 			    s->items[i].place != s->items[i].home)
 				more = irq_balance_chain(s, i, worst, cap - made);
 		}
-		if (!more)
+		if (!more && (made || !end))
 			break;
+		/* Rather in a bad order than not at all. */
+		if (!more)
+			end = 0;
 		made += more;
 	}
 	return made;

@@ -8,6 +8,7 @@
 
 #include "balance_solve.h"
 
-unsigned int irq_balance_step(struct irq_balance_solver *s, unsigned int cap);
+unsigned int irq_balance_step(struct irq_balance_solver *s, unsigned int cap,
+			      u64 end);
 
 #endif /* _KERNEL_IRQ_BALANCE_STEP_H */

@@ -4,6 +4,7 @@
  * what they mean is elsewhere.
  *
  *   /sys/kernel/irq_balance/		state and settings
+ *   /sys/kernel/irq_balance/interrupts/	how many may be moved, or why not
  *   /sys/kernel/irq_balance/stats/	what it has done
  *   /sys/kernel/irq/N/			one interrupt
  */
@@ -13,6 +14,7 @@
 #include <linux/irq.h>
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -43,7 +45,66 @@ static ssize_t state_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute irq_balance_state_attr = __ATTR_RW(state);
 
+static ssize_t cpus_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return irq_balance_show_cpus(buf);
+}
+
+static ssize_t cpus_store(struct kobject *kobj, struct kobj_attribute *attr,
+			  const char *buf, size_t count)
+{
+	int ret = irq_balance_set_cpus(buf, "");
+
+	if (ret)
+		return ret;
+	irq_balance_restrict();
+	return count;
+}
+
+static struct kobj_attribute irq_balance_cpus_attr = __ATTR_RW(cpus);
+
+static ssize_t ban_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return irq_balance_show_bans(buf);
+}
+
+static ssize_t ban_store(struct kobject *kobj, struct kobj_attribute *attr,
+			 const char *buf, size_t count)
+{
+	int ret = irq_balance_set_bans(buf, "");
+
+	if (ret)
+		return ret;
+	irq_balance_restrict();
+	return count;
+}
+
+static struct kobj_attribute irq_balance_ban_attr = __ATTR_RW(ban);
+
+static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr,
+			       const char *buf, size_t count)
+{
+	int ret = sysfs_streq(buf, "1") ? irq_balance_rebalance() : -EINVAL;
+
+	if (ret)
+		pr_err_ratelimited("rebalance: expected 1, and state observe or on\n");
+	return ret ? : count;
+}
+
+static struct kobj_attribute irq_balance_rebalance_attr = __ATTR_WO(rebalance);
+
+static ssize_t proposal_gain_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", irq_balance_proposal_gain());
+}
+
+static struct kobj_attribute irq_balance_gain_attr = __ATTR_RO(proposal_gain);
+
 static struct attribute *irq_balance_attrs[] = {
+	&irq_balance_cpus_attr.attr,
+	&irq_balance_ban_attr.attr,
+	&irq_balance_rebalance_attr.attr,
+	&irq_balance_gain_attr.attr,
 	&irq_balance_state_attr.attr,
 	NULL
 };
@@ -58,34 +119,15 @@ struct irq_balance_knob_attr {
 	const struct irq_balance_knob	*knob;
 };
 
-static bool irq_balance_knob_is_policy(const struct irq_balance_knob *knob)
-{
-	return knob->offset == offsetof(struct irq_balance_settings, policy);
-}
-
 static ssize_t irq_balance_knob_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	const struct irq_balance_knob *knob = container_of(attr, struct irq_balance_knob_attr,
 							   attr)->knob;
 	u32 value = READ_ONCE(*(u32 *)((void *)&irq_balance_settings + knob->offset));
 
-	if (irq_balance_knob_is_policy(knob))
+	if (knob->offset == offsetof(struct irq_balance_settings, policy))
 		return sysfs_emit(buf, "%s\n", irq_balance_policy_name(value));
 	return sysfs_emit(buf, "%u\n", value);
-}
-
-static int irq_balance_parse_policy(const char *buf, u32 *value)
-{
-	u32 policy;
-
-	for (policy = 0; policy < IRQ_BALANCE_NR_POLICIES; policy++) {
-		if (sysfs_streq(buf, irq_balance_policy_name(policy))) {
-			*value = policy;
-			return 0;
-		}
-	}
-	pr_err_ratelimited("policy: expected balance, rotate or compact\n");
-	return -EINVAL;
 }
 
 static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribute *attr,
@@ -93,28 +135,18 @@ static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribut
 {
 	const struct irq_balance_knob *knob = container_of(attr, struct irq_balance_knob_attr,
 							   attr)->knob;
-	u32 value;
 	int ret;
 
-	if (irq_balance_knob_is_policy(knob)) {
-		ret = irq_balance_parse_policy(buf, &value);
-		if (ret)
-			return ret;
-	} else if (kstrtou32(buf, 10, &value)) {
-		value = U32_MAX;
-	}
+	scoped_guard(mutex, &irq_balance_pass_mutex) {
+		struct irq_balance_settings next = irq_balance_settings;
 
-	scoped_guard(mutex, &irq_balance_pass_mutex)
-		ret = irq_balance_settings_store(&irq_balance_settings, knob, value);
-	if (ret) {
-		if (value < knob->min || value > knob->max)
-			pr_err_ratelimited("%s: expected %u to %u\n", knob->name,
-					   knob->min, knob->max);
-		else
-			pr_err_ratelimited("%s: expected interval_min_ms <= interval_max_ms\n",
-					   knob->name);
-		return ret;
+		ret = irq_balance_put_text(&next, knob, buf, "") ? :
+		      irq_balance_check_said(&next, "");
+		if (!ret)
+			irq_balance_settings = next;
 	}
+	if (ret)
+		return ret;
 	irq_balance_replan();
 	return count;
 }
@@ -181,6 +213,41 @@ static const struct attribute_group irq_balance_stat_group = {
 	.attrs	= irq_balance_stat_attrs,
 };
 
+static const char * const irq_balance_fixed_names[] = {
+	[IRQ_BALANCE_MOVABLE]		= "movable",
+	[IRQ_BALANCE_UNUSED]		= "unused",
+	[IRQ_BALANCE_CHAINED]		= "chained",
+	[IRQ_BALANCE_NMI]		= "nmi",
+	[IRQ_BALANCE_NESTED]		= "nested",
+	[IRQ_BALANCE_PER_CPU]		= "per-cpu",
+	[IRQ_BALANCE_MANAGED]		= "managed",
+	[IRQ_BALANCE_NO_BALANCING]	= "no-balancing",
+	[IRQ_BALANCE_NO_AFFINITY]	= "no-affinity",
+	[IRQ_BALANCE_STOPPED]		= "stopped",
+	[IRQ_BALANCE_FORWARDED]		= "forwarded",
+	[IRQ_BALANCE_REDIRECTED]	= "redirected",
+	[IRQ_BALANCE_CHIP]		= "chip",
+	[IRQ_BALANCE_OPTED_OUT]		= "opted-out",
+	[IRQ_BALANCE_USER_MOVE]		= "user-move",
+	[IRQ_BALANCE_BANNED]		= "banned",
+	[IRQ_BALANCE_PINNED]		= "pinned",
+};
+
+static_assert(ARRAY_SIZE(irq_balance_fixed_names) == IRQ_BALANCE_NR_FIXED);
+
+/* Interrupts by status: a file for each row of irq_balance_fixed_names[] */
+struct irq_balance_count_attr {
+	struct kobj_attribute	attr;
+	enum irq_balance_fixed	why;
+};
+
+static ssize_t irq_balance_count_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	int ret = irq_balance_count(container_of(attr, struct irq_balance_count_attr, attr)->why);
+
+	return ret < 0 ? ret : sysfs_emit(buf, "%d\n", ret);
+}
+
 /* One interrupt: the files are added by irqdesc.c to what it has */
 static struct irq_desc *irq_balance_to_desc(struct kobject *kobj)
 {
@@ -214,27 +281,6 @@ static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute irq_balance_balance_attr = __ATTR_RW(balance);
 
-static const char * const irq_balance_fixed_names[] = {
-	[IRQ_BALANCE_MOVABLE]		= "movable",
-	[IRQ_BALANCE_UNUSED]		= "unused",
-	[IRQ_BALANCE_CHAINED]		= "chained",
-	[IRQ_BALANCE_NMI]		= "nmi",
-	[IRQ_BALANCE_NESTED]		= "nested",
-	[IRQ_BALANCE_PER_CPU]		= "per-cpu",
-	[IRQ_BALANCE_MANAGED]		= "managed",
-	[IRQ_BALANCE_NO_BALANCING]	= "no-balancing",
-	[IRQ_BALANCE_NO_AFFINITY]	= "no-affinity",
-	[IRQ_BALANCE_STOPPED]		= "stopped",
-	[IRQ_BALANCE_FORWARDED]		= "forwarded",
-	[IRQ_BALANCE_REDIRECTED]	= "redirected",
-	[IRQ_BALANCE_CHIP]		= "chip",
-	[IRQ_BALANCE_OPTED_OUT]		= "opted-out",
-	[IRQ_BALANCE_USER_MOVE]		= "user-move",
-	[IRQ_BALANCE_PINNED]		= "pinned",
-};
-
-static_assert(ARRAY_SIZE(irq_balance_fixed_names) == IRQ_BALANCE_NR_FIXED);
-
 static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	enum irq_balance_fixed why;
@@ -254,6 +300,36 @@ static ssize_t balance_reason_show(struct kobject *kobj, struct kobj_attribute *
 }
 
 static struct kobj_attribute irq_balance_reason_attr = __ATTR_RO(balance_reason);
+
+static ssize_t balance_moved_ms_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	const struct irq_balance_state *state = irq_balance_peek_state(irq_balance_to_desc(kobj));
+
+	return sysfs_emit(buf, "%llu\n", state ? div_u64(READ_ONCE(state->moved), NSEC_PER_MSEC) : 0);
+}
+
+static struct kobj_attribute irq_balance_moved_attr = __ATTR_RO(balance_moved_ms);
+
+static ssize_t balance_moved_from_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	const struct irq_balance_entry *entry = irq_balance_peek_entry(irq_balance_to_desc(kobj));
+
+	if (!entry || !READ_ONCE(entry->state.moved))
+		return sysfs_emit(buf, "\n");
+	return sysfs_emit(buf, "%u\n", READ_ONCE(entry->from));
+}
+
+static struct kobj_attribute irq_balance_from_attr = __ATTR_RO(balance_moved_from);
+
+static ssize_t balance_proposal_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	const struct irq_balance_entry *entry = irq_balance_peek_entry(irq_balance_to_desc(kobj));
+	unsigned int proposal = entry ? READ_ONCE(entry->proposal) : 0;
+
+	return proposal ? sysfs_emit(buf, "%u\n", proposal - 1) : sysfs_emit(buf, "\n");
+}
+
+static struct kobj_attribute irq_balance_proposal_attr = __ATTR_RO(balance_proposal);
 
 static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
@@ -306,6 +382,9 @@ static struct attribute *irq_balance_irq_attrs[] = {
 	&irq_balance_balance_attr.attr,
 	&irq_balance_status_attr.attr,
 	&irq_balance_reason_attr.attr,
+	&irq_balance_moved_attr.attr,
+	&irq_balance_from_attr.attr,
+	&irq_balance_proposal_attr.attr,
 	&irq_balance_load_attr.attr,
 	&irq_balance_load_time_ns.attr.attr,
 	&irq_balance_load_soft_ns.attr.attr,
@@ -344,6 +423,30 @@ static int __init irq_balance_add_knobs(struct kobject *kobj)
 	return ret;
 }
 
+static int __init irq_balance_add_counts(struct kobject *parent)
+{
+	struct kobject *kobj = kobject_create_and_add("interrupts", parent);
+	struct irq_balance_count_attr *attrs;
+	unsigned int i;
+	int ret = 0;
+
+	attrs = kcalloc(IRQ_BALANCE_NR_FIXED, sizeof(*attrs), GFP_KERNEL);
+	if (!kobj || !attrs)
+		return -ENOMEM;
+
+	for (i = 0; i < IRQ_BALANCE_NR_FIXED && !ret; i++) {
+		struct kobj_attribute *attr = &attrs[i].attr;
+
+		attrs[i].why = i;
+		sysfs_attr_init(&attr->attr);
+		attr->attr.name = irq_balance_fixed_names[i];
+		attr->attr.mode = 0444;
+		attr->show = irq_balance_count_show;
+		ret = sysfs_create_file(kobj, &attr->attr);
+	}
+	return ret;
+}
+
 static int __init irq_balance_sysfs_init(void)
 {
 	struct kobject *kobj = kobject_create_and_add("irq_balance", kernel_kobj);
@@ -353,6 +456,8 @@ static int __init irq_balance_sysfs_init(void)
 		return -ENOMEM;
 
 	ret = irq_balance_add_knobs(kobj);
+	if (!ret)
+		ret = irq_balance_add_counts(kobj);
 	if (!ret)
 		ret = sysfs_create_group(kobj, &irq_balance_stat_group);
 	if (!ret)

@@ -8,7 +8,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "balance_plan.h"
+#include "balance.h"
 
 TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_NONE);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_IMBALANCE);
@@ -19,8 +19,216 @@ TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_HOTPLUG);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_ROTATE);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_COMPACT);
 
+TRACE_DEFINE_ENUM(IRQ_BALANCE_OFF);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_OBSERVE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_ON);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_BALANCE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_ROTATE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_COMPACT);
+
+/* The words of balance_status in sysfs */
+#define irq_balance_fixed_words				\
+	EM(IRQ_BALANCE_MOVABLE, "movable")		\
+	EM(IRQ_BALANCE_UNUSED, "unused")		\
+	EM(IRQ_BALANCE_CHAINED, "chained")		\
+	EM(IRQ_BALANCE_NMI, "nmi")			\
+	EM(IRQ_BALANCE_NESTED, "nested")		\
+	EM(IRQ_BALANCE_PER_CPU, "per-cpu")		\
+	EM(IRQ_BALANCE_MANAGED, "managed")		\
+	EM(IRQ_BALANCE_NO_BALANCING, "no-balancing")	\
+	EM(IRQ_BALANCE_NO_AFFINITY, "no-affinity")	\
+	EM(IRQ_BALANCE_STOPPED, "stopped")		\
+	EM(IRQ_BALANCE_FORWARDED, "forwarded")		\
+	EM(IRQ_BALANCE_REDIRECTED, "redirected")	\
+	EM(IRQ_BALANCE_CHIP, "chip")			\
+	EM(IRQ_BALANCE_OPTED_OUT, "opted-out")		\
+	EM(IRQ_BALANCE_USER_MOVE, "user-move")		\
+	EM(IRQ_BALANCE_BANNED, "banned")		\
+	EMe(IRQ_BALANCE_PINNED, "pinned")
+
+#undef EM
+#undef EMe
+#define EM(a, b)	TRACE_DEFINE_ENUM(a);
+#define EMe(a, b)	TRACE_DEFINE_ENUM(a);
+
+irq_balance_fixed_words
+
+#undef EM
+#undef EMe
+#define EM(a, b)	{ a, b },
+#define EMe(a, b)	{ a, b }
+
+/**
+ * irq_balance_state - The balancer was switched
+ * @mode:	what it does from now on, having forgotten everything
+ */
+TRACE_EVENT(irq_balance_state,
+	    TP_PROTO(unsigned int mode),
+
+	    TP_ARGS(mode),
+
+	    TP_STRUCT__entry(__field(unsigned int, mode)
+	    ),
+
+	    TP_fast_assign(__entry->mode = mode;
+	    ),
+
+	    TP_printk("state=%s",
+		      __print_symbolic(__entry->mode,
+				       { IRQ_BALANCE_OFF, "off" },
+				       { IRQ_BALANCE_OBSERVE, "observe" },
+				       { IRQ_BALANCE_ON, "on" }))
+);
+
+/**
+ * irq_balance_settings - The settings, at the first pass that is traced and when
+ * they change
+ * @set:	the settings
+ */
+TRACE_EVENT(irq_balance_settings,
+	    TP_PROTO(const struct irq_balance_settings *set),
+
+	    TP_ARGS(set),
+
+	    TP_STRUCT__entry(__field(u32, policy)
+			     __field(u32, heavy)
+			     __field(u32, min_gain)
+			     __field(u32, confirm)
+			     __field(u32, max_moves)
+			     __field(u32, cooldown_ms)
+			     __field(u32, node_limit)
+			     __field(u32, compact_limit)
+			     __field(u32, rotate_ms)
+			     __field(u32, interval_min_ms)
+			     __field(u32, interval_max_ms)
+	    ),
+
+	    TP_fast_assign(__entry->policy = set->policy;
+			   __entry->heavy = set->heavy;
+			   __entry->min_gain = set->min_gain;
+			   __entry->confirm = set->confirm;
+			   __entry->max_moves = set->max_moves;
+			   __entry->cooldown_ms = set->cooldown_ms;
+			   __entry->node_limit = set->node_limit;
+			   __entry->compact_limit = set->compact_limit;
+			   __entry->rotate_ms = set->rotate_ms;
+			   __entry->interval_min_ms = set->interval_min_ms;
+			   __entry->interval_max_ms = set->interval_max_ms;
+	    ),
+
+	    TP_printk("policy=%s heavy=%u min_gain=%u confirm=%u max_moves=%u cooldown_ms=%u node_limit=%u compact_limit=%u rotate_ms=%u interval_min_ms=%u interval_max_ms=%u",
+		      __print_symbolic(__entry->policy,
+				       { IRQ_BALANCE_POLICY_BALANCE, "balance" },
+				       { IRQ_BALANCE_POLICY_ROTATE, "rotate" },
+				       { IRQ_BALANCE_POLICY_COMPACT, "compact" }),
+		      __entry->heavy, __entry->min_gain, __entry->confirm,
+		      __entry->max_moves, __entry->cooldown_ms, __entry->node_limit,
+		      __entry->compact_limit, __entry->rotate_ms,
+		      __entry->interval_min_ms, __entry->interval_max_ms)
+);
+
+/**
+ * irq_balance_cpu - A CPU, at the first pass that is traced and when one changes
+ * @cpu:	its number
+ * @c:		where it is and what it can do
+ * @online:	whether it is online; if not, the other fields may be old
+ */
+TRACE_EVENT_FN(irq_balance_cpu,
+	    TP_PROTO(unsigned int cpu, const struct irq_balance_cpu *c, bool online),
+
+	    TP_ARGS(cpu, c, online),
+
+	    TP_STRUCT__entry(__field(unsigned int, cpu)
+			     __field(int, node)
+			     __field(unsigned int, package)
+			     __field(unsigned int, llc)
+			     __field(unsigned int, core)
+			     __field(unsigned int, capacity)
+			     __field(bool, online)
+			     __field(bool, usable)
+	    ),
+
+	    TP_fast_assign(__entry->cpu = cpu;
+			   __entry->node = c->node;
+			   __entry->package = c->package;
+			   __entry->llc = c->llc;
+			   __entry->core = c->core;
+			   __entry->capacity = c->capacity;
+			   __entry->online = online;
+			   __entry->usable = c->usable;
+	    ),
+
+	    TP_printk("cpu=%u node=%d package=%u llc=%u core=%u capacity=%u online=%d usable=%d",
+		      __entry->cpu, __entry->node, __entry->package, __entry->llc,
+		      __entry->core, __entry->capacity, __entry->online, __entry->usable),
+
+	    irq_balance_trace_begin, NULL
+);
+
+/**
+ * irq_balance_base - What a pass saw of a CPU
+ * @cpu:	its number
+ * @time:	interrupt and softirq time so far that belongs to no interrupt, ns
+ * @load:	its relative load, all interrupts included, ns/s
+ */
+TRACE_EVENT(irq_balance_base,
+	    TP_PROTO(unsigned int cpu, u64 time, u64 load),
+
+	    TP_ARGS(cpu, time, load),
+
+	    TP_STRUCT__entry(__field(u64, time)
+			     __field(u64, load)
+			     __field(unsigned int, cpu)
+	    ),
+
+	    TP_fast_assign(__entry->cpu = cpu;
+			   __entry->time = time;
+			   __entry->load = load;
+	    ),
+
+	    TP_printk("cpu=%u time=%llu load=%llu",
+		      __entry->cpu, __entry->time, __entry->load)
+);
+
+/**
+ * irq_balance_irq - What a pass saw of an interrupt that has a load
+ * @irq:	what it handed to the planner
+ * @fixed:	whether it may be moved, see enum irq_balance_fixed
+ * @mask:	affinity mask
+ */
+TRACE_EVENT(irq_balance_irq,
+	    TP_PROTO(const struct irq_balance_irq *irq, unsigned int fixed,
+		     const unsigned long *mask),
+
+	    TP_ARGS(irq, fixed, mask),
+
+	    TP_STRUCT__entry(__field(u64, time)
+			     __field(u64, load)
+			     __field(unsigned int, irq)
+			     __field(unsigned int, cpu)
+			     __field(int, node)
+			     __field(unsigned int, fixed)
+			     __bitmask(mask, nr_cpu_ids)
+	    ),
+
+	    TP_fast_assign(__entry->irq = irq->irq;
+			   __entry->cpu = irq->cpu;
+			   __entry->node = irq->node;
+			   __entry->time = irq->time;
+			   __entry->load = irq->load;
+			   __entry->fixed = fixed;
+			   __assign_bitmask(mask, mask, nr_cpu_ids);
+	    ),
+
+	    TP_printk("irq=%u cpu=%u node=%d time=%llu load=%llu status=%s mask=%s",
+		      __entry->irq, __entry->cpu, __entry->node, __entry->time, __entry->load,
+		      __print_symbolic(__entry->fixed, irq_balance_fixed_words),
+		      __get_bitmask(mask))
+);
+
 /**
  * irq_balance_plan - A pass of the balancer
+ * @now:	its clock, ns
  * @heavy:	interrupts that are heavy enough to be placed
  * @worst:	load of the busiest CPU relative to its capacity, ns/s
  * @planned:	the same at the end of the plan that is under way, ns/s
@@ -28,27 +236,29 @@ TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_COMPACT);
  * @next_ms:	time to the next pass, 0 if no timer is armed
  */
 TRACE_EVENT(irq_balance_plan,
-	    TP_PROTO(unsigned int heavy, u64 worst, u64 planned, unsigned int moves,
+	    TP_PROTO(u64 now, unsigned int heavy, u64 worst, u64 planned, unsigned int moves,
 		     unsigned int next_ms),
 
-	    TP_ARGS(heavy, worst, planned, moves, next_ms),
+	    TP_ARGS(now, heavy, worst, planned, moves, next_ms),
 
-	    TP_STRUCT__entry(__field(u64, worst)
+	    TP_STRUCT__entry(__field(u64, now)
+			     __field(u64, worst)
 			     __field(u64, planned)
 			     __field(unsigned int, heavy)
 			     __field(unsigned int, moves)
 			     __field(unsigned int, next_ms)
 	    ),
 
-	    TP_fast_assign(__entry->heavy = heavy;
+	    TP_fast_assign(__entry->now = now;
+			   __entry->heavy = heavy;
 			   __entry->worst = worst;
 			   __entry->planned = planned;
 			   __entry->moves = moves;
 			   __entry->next_ms = next_ms;
 	    ),
 
-	    TP_printk("heavy=%u worst=%llu planned=%llu moves=%u next_ms=%u",
-		      __entry->heavy, __entry->worst, __entry->planned,
+	    TP_printk("now=%llu heavy=%u worst=%llu planned=%llu moves=%u next_ms=%u",
+		      __entry->now, __entry->heavy, __entry->worst, __entry->planned,
 		      __entry->moves, __entry->next_ms)
 );
 

@@ -3,6 +3,7 @@
  * KUnit tests of how the interrupt balancer moves an interrupt inside its
  * affinity mask. The interrupts are real, the chip is not.
  */
+#include <linux/cpu_rmap.h>
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
@@ -330,6 +331,128 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
 }
 
+/* What affinity notifiers were told */
+struct fake_notify {
+	struct irq_affinity_notify	notify;
+	struct cpumask			mask;
+	struct cpumask			moved;
+	unsigned int			masks;
+	unsigned int			moves;
+};
+
+static void fake_notify_mask(struct irq_affinity_notify *notify, const cpumask_t *mask)
+{
+	struct fake_notify *fake = container_of(notify, struct fake_notify, notify);
+
+	cpumask_copy(&fake->mask, mask);
+	fake->masks++;
+}
+
+static void fake_notify_move(struct irq_affinity_notify *notify, const cpumask_t *mask)
+{
+	struct fake_notify *fake = container_of(notify, struct fake_notify, notify);
+
+	cpumask_copy(&fake->moved, mask);
+	fake->moves++;
+}
+
+static void fake_notify_release(struct kref *kref) { }
+
+static void notifier_is_told_the_mask_only(struct kunit *test)
+{
+	struct irq_chip *chips[] = { &fake_direct_chip, &fake_deferred_chip };
+	struct fake_notify *n = kunit_kzalloc(test, sizeof(*n), GFP_KERNEL);
+	unsigned int i, to;
+
+	KUNIT_ASSERT_NOT_NULL(test, n);
+	for (i = 0; i < ARRAY_SIZE(chips); i++) {
+		struct fake *fake = fake_irq(test, chips[i]);
+
+		fake_raise(fake);
+		to = other_cpu(fake);
+		memset(n, 0, sizeof(*n));
+		n->notify.notify = fake_notify_mask;
+		n->notify.release = fake_notify_release;
+		irq_set_move_notifier(&n->notify, fake_notify_move);
+		KUNIT_ASSERT_EQ(test, irq_set_affinity_notifier(fake->irq, &n->notify), 0);
+
+		fake_move(fake, to);
+		fake_raise(fake);
+		flush_work(&n->notify.moved_work);
+		KUNIT_EXPECT_EQ(test, n->moves, 1);
+		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->moved, cpumask_of(to)));
+		KUNIT_EXPECT_EQ(test, n->masks, 0);
+
+		/* Which fails, so there is nothing to tell */
+		fake->error = -EBUSY;
+		fake_move(fake, other_cpu(fake));
+		fake_raise(fake);
+		flush_work(&n->notify.moved_work);
+		KUNIT_EXPECT_EQ(test, n->moves, 1);
+		fake->error = 0;
+
+		irq_set_affinity(fake->irq, cpumask_of(to));
+		flush_work(&n->notify.work);
+		KUNIT_EXPECT_EQ(test, n->masks, 1);
+		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->mask, cpumask_of(to)));
+		KUNIT_EXPECT_EQ(test, n->moves, 1);
+		irq_set_affinity_notifier(fake->irq, NULL);
+	}
+}
+
+static void rmap_follows(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_affinity_notify *notify;
+	unsigned int to = other_cpu(fake);
+	struct cpu_rmap *rmap;
+	unsigned int cpu;
+
+	if (!IS_ENABLED(CONFIG_CPU_RMAP))
+		kunit_skip(test, "needs CPU_RMAP");
+
+	rmap = alloc_irq_cpu_rmap(1);
+	KUNIT_ASSERT_NOT_NULL(test, rmap);
+	KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, fake->irq), 0);
+	notify = READ_ONCE(fake->desc->affinity_notify);
+
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
+	flush_work(&notify->moved_work);
+	for_each_online_cpu(cpu)
+		KUNIT_EXPECT_EQ(test, !rmap->near[cpu].dist, cpu == to);
+	free_irq_cpu_rmap(rmap);
+}
+
+static irqreturn_t thread_handler(int irq, void *data)
+{
+	struct fake *fake = data;
+
+	WRITE_ONCE(fake->handled, BIT(16) + smp_processor_id());
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t wake_handler(int irq, void *data)
+{
+	return IRQ_WAKE_THREAD;
+}
+
+static void thread_follows(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	unsigned int i, to;
+
+	free_irq(fake->irq, fake);
+	KUNIT_ASSERT_EQ(test, 0, request_threaded_irq(fake->irq, wake_handler, thread_handler, 0,
+						      "threaded", fake));
+	for (i = 0; i < 4; i++) {
+		to = other_cpu(fake);
+		KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
+		fake_raise(fake);
+		synchronize_irq(fake->irq);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(fake->handled), BIT(16) + to);
+	}
+}
+
 static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(direct_moves_at_once),
 	KUNIT_CASE(deferred_waits_for_interrupt),
@@ -341,6 +464,9 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(chip_that_writes_the_mask_is_put_back),
 	KUNIT_CASE(shutdown_calls_it_off),
 	KUNIT_CASE(fixed_ones_stay),
+	KUNIT_CASE(notifier_is_told_the_mask_only),
+	KUNIT_CASE(rmap_follows),
+	KUNIT_CASE(thread_follows),
 	{}
 };
 

@@ -2,7 +2,8 @@
 /*
  * QEMU TCG plugin: counts the guest instructions from each execution of the
  * instruction at "start" to the next one at "stop", and writes a histogram
- * ("instructions occurrences" a line) to "out" at exit. For one CPU.
+ * ("instructions occurrences" a line) to "out" at exit. Where the instruction at
+ * "skip" was executed in between, nothing is counted. For one CPU.
  *
  * Debian does not package qemu-plugin.h; what is used of that stable interface
  * is declared here.
@@ -36,7 +37,7 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 EXPORT int qemu_plugin_version = API_VERSION;
 
 #define MAX 100000
-static uint64_t start, stop, count, histogram[MAX + 1];
+static uint64_t start, stop, skip, count, histogram[MAX + 1];
 static bool counting;
 static const char *out;
 
@@ -49,6 +50,11 @@ static void at_start(unsigned int cpu, void *data)
 static void at_other(unsigned int cpu, void *data)
 {
 	count++;
+}
+
+static void at_skip(unsigned int cpu, void *data)
+{
+	counting = false;
 }
 
 static void at_stop(unsigned int cpu, void *data)
@@ -67,7 +73,8 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		uint64_t addr = qemu_plugin_insn_vaddr(insn);
 
 		qemu_plugin_register_vcpu_insn_exec_cb(insn,
-			addr == start ? at_start : addr == stop ? at_stop : at_other,
+			addr == start ? at_start : addr == stop ? at_stop :
+			addr == skip ? at_skip : at_other,
 			QEMU_PLUGIN_CB_NO_REGS, NULL);
 	}
 }
@@ -95,6 +102,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *in
 			start = strtoull(argv[i] + 6, NULL, 16);
 		else if (!strncmp(argv[i], "stop=", 5))
 			stop = strtoull(argv[i] + 5, NULL, 16);
+		else if (!strncmp(argv[i], "skip=", 5))
+			skip = strtoull(argv[i] + 5, NULL, 16);
 		else if (!strncmp(argv[i], "out=", 4))
 			out = argv[i] + 4;
 	}

@@ -17,8 +17,9 @@ static void print_help(FILE *out)
 {
 	unsigned int i;
 
-	fputs("usage: replay [--set KNOB=VALUE]... FILE\n"
-	      "FILE is a workload, or - for the standard input. Knobs:\n", out);
+	fputs("usage: replay [--own-pace] [--set KNOB=VALUE]... FILE\n"
+	      "FILE is a workload, or - for the standard input. --own-pace: passes when\n"
+	      "the balancer would make them, not those of a recording. Knobs:\n", out);
 	for (i = 0; i < irq_balance_nr_knobs; i++) {
 		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
 
@@ -140,7 +141,9 @@ int main(int argc, char **argv)
 			print_help(stdout);
 			return 0;
 		}
-		if (!strcmp(argv[i], "--set") && i + 1 < (unsigned int)argc &&
+		if (!strcmp(argv[i], "--own-pace")) {
+			opt.own_pace = true;
+		} else if (!strcmp(argv[i], "--set") && i + 1 < (unsigned int)argc &&
 		    nr < SETS_MAX) {
 			sets[nr++] = argv[++i];
 		} else if (!strncmp(argv[i], "--set=", 6) && nr < SETS_MAX) {

@@ -67,6 +67,8 @@ struct sim {
 	u64				now;
 	u64				next;
 	bool				woken;
+	bool				recorded;
+	bool				pass;
 };
 
 static void *array(size_t nr, size_t size)
@@ -226,6 +228,9 @@ static void event(struct sim *s, const struct workload_event *ev)
 
 	switch (ev->what) {
 	case WORKLOAD_EPOCH:
+		break;
+	case WORKLOAD_PASS:
+		s->pass = s->recorded;
 		break;
 	case WORKLOAD_LOAD:
 		s->irqs[ev->index].load = ev->value;
@@ -406,6 +411,7 @@ void sim_run(const struct workload *load, const struct sim_options *opt,
 {
 	struct sim s = {
 		.load = load, .opt = opt, .out = out, .result = result,
+		.recorded = load->recorded && !opt->own_pace,
 	};
 	unsigned int i;
 	size_t ev = 0;
@@ -420,7 +426,7 @@ void sim_run(const struct workload *load, const struct sim_options *opt,
 
 		if (ev < load->nr_events)
 			when = min(when, load->events[ev].ms);
-		if (opt->state != SIM_OFF) {
+		if (opt->state != SIM_OFF && !s.recorded) {
 			kick = s.woken ? s.now : next_kick(&s);
 			when = min(when, min(kick, s.next));
 		}
@@ -435,10 +441,11 @@ void sim_run(const struct workload *load, const struct sim_options *opt,
 		}
 		if (s.now >= load->end && ev == load->nr_events)
 			break;
-		kicked = !s.woken && s.now == kick;
+		kicked = !s.recorded && !s.woken && s.now == kick;
 		if (opt->state != SIM_OFF &&
-		    (s.woken || kicked || s.now == s.next)) {
+		    (s.recorded ? s.pass : s.woken || kicked || s.now == s.next)) {
 			s.woken = false;
+			s.pass = false;
 			one_pass(&s, kicked);
 		}
 	}

@@ -13,11 +13,14 @@ enum sim_state { SIM_OFF, SIM_ON, SIM_OBSERVE };
  * struct sim_options - what can be chosen
  * @set:	the balancer's settings
  * @state:	as the kernel's knob of that name
+ * @own_pace:	make passes at the balancer's own pace where the workload has
+ *		recorded ones too
  * @cpus:	bitmap of CPU indices that the balancer may use, NULL: all
  */
 struct sim_options {
 	struct irq_balance_settings	set;
 	enum sim_state			state;
+	bool				own_pace;
 	unsigned long			*cpus;
 };
 

@@ -367,6 +367,15 @@ static int read_epoch(struct reader *r)
 	return 0;
 }
 
+static int read_pass(struct reader *r)
+{
+	if (no_more(r))
+		return -1;
+	add_event(r, WORKLOAD_PASS);
+	r->load->recorded = true;
+	return 0;
+}
+
 static int read_end(struct reader *r)
 {
 	u64 ms;
@@ -489,8 +498,8 @@ static int read_statement(struct reader *r)
 	if (!strcmp(what, "end"))
 		return read_end(r);
 	if (strcmp(what, "load") && strcmp(what, "base") && strcmp(what, "mask") &&
-	    strcmp(what, "offline") && strcmp(what, "online"))
-		return wrong(r, "cpu, irq, epoch, load, base, mask, offline, online or end");
+	    strcmp(what, "offline") && strcmp(what, "online") && strcmp(what, "pass"))
+		return wrong(r, "cpu, irq, epoch, load, base, mask, offline, online, pass or end");
 	if (r->stage != EPOCHS)
 		return wrong(r, "an epoch before %s", what);
 	if (!strcmp(what, "load"))
@@ -499,6 +508,8 @@ static int read_statement(struct reader *r)
 		return read_base(r);
 	if (!strcmp(what, "mask"))
 		return read_mask(r);
+	if (!strcmp(what, "pass"))
+		return read_pass(r);
 	return read_hotplug(r, !strcmp(what, "online"));
 }
 

@@ -62,6 +62,7 @@ enum workload_what {
 	WORKLOAD_MASK,
 	WORKLOAD_OFFLINE,
 	WORKLOAD_ONLINE,
+	WORKLOAD_PASS,
 };
 
 /**
@@ -88,6 +89,7 @@ struct workload_event {
  * @nr_irqs:	how many
  * @events:	statements of the epochs, in their order
  * @nr_events:	how many
+ * @recorded:	it says when the passes are
  * @end:	ms
  */
 struct workload {
@@ -97,6 +99,7 @@ struct workload {
 	unsigned int		nr_irqs;
 	struct workload_event	*events;
 	size_t			nr_events;
+	bool			recorded;
 	u64			end;
 };
 

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 begin
-ktap_set_plan 8
+ktap_set_plan 13
 
 # refused FILE TEXT: with EINVAL, and the value stays
 refused() {
@@ -21,6 +21,12 @@ refused() {
 		ktap_print_msg "$1: '$2' changed $before to $after"
 		return 1
 	fi
+}
+
+refused_write() { # the same for a file that cannot be read
+	local error
+	error=$({ printf '%s\n' "$2" >"$1"; } 2>&1) && { ktap_print_msg "$1 took '$2'"; return 1; }
+	[[ $error == *"Invalid argument"* ]] || { ktap_print_msg "$1: '$2': $error"; return 1; }
 }
 
 value $BALANCER/state now
@@ -48,9 +54,14 @@ for now in on off; do
 done
 result "state refuses other words with EINVAL and stays as it is" $r
 
+# files that are no single number or word
+special() {
+	[ ! -f "$1" ] || case ${1##*/} in state|cpus|ban|rebalance|proposal_gain) ;; *) return 1 ;; esac
+}
+
 r=0 n=0
 for f in "$BALANCER"/*; do
-	if [ ! -f "$f" ] || [ "$f" = $BALANCER/state ]; then continue; fi
+	special "$f" && continue
 	n=$((n + 1))
 	for word in x -1 4294967296 99999999999999999999 "1 2" 0x10 1.5; do
 		refused "$f" "$word" || r=1
@@ -61,7 +72,7 @@ result "settings refuse nonsense with EINVAL and stay as they are" $r "$n settin
 
 r=0
 for f in "$BALANCER"/*; do
-	if [ ! -f "$f" ] || [ "$f" = $BALANCER/state ]; then continue; fi
+	special "$f" && continue
 	value "$f" now
 	if [ -z "$now" ] || ! echo "$now" >"$f"; then
 		ktap_print_msg "$f: $now"
@@ -69,6 +80,59 @@ for f in "$BALANCER"/*; do
 	fi
 done
 result "settings take what they show" $r
+
+save $BALANCER/interval_max_ms
+save $BALANCER/interval_min_ms
+value $BALANCER/interval_max_ms max
+value $BALANCER/interval_min_ms min
+refused $BALANCER/interval_min_ms $((max + 1)) && refused $BALANCER/interval_max_ms $((min - 1)) &&
+	value $BALANCER/interval_max_ms now && [ "$now" = "$max" ]
+result "settings that bound each other are refused together" $?
+
+r=0
+save $BALANCER/cpus
+value /sys/devices/system/cpu/possible all
+for word in 0 "$all"; do
+	echo "$word" >$BALANCER/cpus && value $BALANCER/cpus now && [ "$now" = "$word" ] || r=1
+done
+for word in "" , x 1-0 0-99999 -1 0x0 "0 cpu"; do refused $BALANCER/cpus "$word" || r=1; done
+result "cpus takes a list and refuses what is none" $r
+
+r=0
+save $BALANCER/ban
+for word in 1,2 "no-such-*,3" ""; do
+	echo "$word" >$BALANCER/ban && value $BALANCER/ban now && [ "$now" = "$word" ] || r=1
+done
+for word in , 1, ,1 1,,2 4294967296; do refused $BALANCER/ban "$word" || r=1; done
+result "ban takes numbers and names and refuses holes" $r
+
+r=0
+state off
+for word in 0 2 x 1; do refused_write $BALANCER/rebalance "$word" || r=1; done
+state observe
+refused_write $BALANCER/rebalance 0 && echo 1 >$BALANCER/rebalance || r=1
+value $BALANCER/proposal_gain now
+case $now in ''|*[!0-9]*) r=1 ;; esac
+result "rebalance takes 1, and only while the balancer is not off" $r "gain $now"
+
+r=0
+for f in "$BALANCER"/interrupts/*; do
+	n=$(cat "$IRQS"/[0-9]*/balance_status | grep -cx "${f##*/}")
+	value "$f" now
+	[ "$n" = "$now" ] || { ktap_print_msg "$f: $now, there are $n"; r=1; }
+done
+# and a ban shows in both
+for f in "$IRQS"/[0-9]*; do
+	value "$f/balance_status" now
+	[ "$now" = movable ] && break
+done
+value $BALANCER/interrupts/movable max
+echo "${f##*/}" >$BALANCER/ban
+value "$f/balance_status" word
+value $BALANCER/interrupts/banned n
+echo >$BALANCER/ban
+[ "$max" = 0 ] || { [ "$word" = banned ] && [ "$n" = 1 ]; } || r=1
+result "interrupts are counted by their status" $r "$max movable; ${f##*/} banned by number: $word"
 
 r=0 n=0
 for f in "$BALANCER"/stats/*; do

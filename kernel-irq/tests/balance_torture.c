@@ -1,0 +1,1014 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Torture test of the interrupt balancer's mover.
+ *
+ * Interrupts of an irqchip that exists only here are raised all the time, on
+ * all CPUs, while one thread each
+ *
+ *   moves them, straight through irq_balance_move(), past planner and pacing,
+ *   writes random affinity masks,
+ *   takes CPUs offline and brings them back,
+ *   frees, requests, disables interrupts and gives up their descriptors,
+ *   switches the balancer off and on, which moves them too.
+ *
+ * A device raises its next interrupt as soon as the handler of the last one has
+ * begun, at the earliest. So no two of them merge into one, and each that is
+ * raised has to be handled, once; but the next one may well come to another CPU
+ * while the handler runs.
+ *
+ * Half of the CPUs never go offline, and each mask has one of them. The core
+ * replaces a mask whose CPUs are all offline, here it has no reason to: a mask
+ * always has to be what was written last.
+ */
+#define pr_fmt(fmt) "irq_balance torture: " fmt
+
+#include <linux/atomic.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irq_work.h>
+#include <linux/irqdomain.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/torture.h>
+
+#include "../internals.h"
+#include "../balance.h"
+
+MODULE_DESCRIPTION("Torture test of the interrupt balancer");
+MODULE_LICENSE("GPL");
+
+torture_param(int, nr_sources, 0, "Number of interrupts, 0: two per CPU");
+torture_param(int, rate, 500, "Interrupts per second of each");
+torture_param(int, cost_us, 20, "Time in a handler (us)");
+torture_param(int, move_us, 1000, "Time between two moves of each interrupt (us)");
+torture_param(int, write_us, 5000, "Time between two writes of a mask (us), 0: none");
+torture_param(int, onoff_ms, 100, "Time between two CPU hotplug operations (ms), 0: none");
+torture_param(int, request_ms, 10, "Time between two changes of handlers (ms), 0: none");
+torture_param(int, mode_ms, 500, "Time between two switches of the balancer (ms), 0: none");
+torture_param(int, timeout_ms, 5000, "Time after which an interrupt is lost (ms)");
+torture_param(int, stat_interval, 60, "Time between two statistics (s), 0: none");
+torture_param(int, shutdown_secs, 0, "Time after which to power off (s), 0: never");
+torture_param(int, break_rule, 0, "Rule to break, to see that it is noticed, 0: none");
+torture_param(int, verbose, 0, "Enable verbose debugging printk()s");
+
+/* What break_rule= can do wrong. All but the third are for the eyes of one check each. */
+enum bt_break {
+	BREAK_NOTHING,
+	BREAK_LOSE,
+	BREAK_FORBIDDEN,
+	BREAK_NARROW_MASK,
+	BREAK_DEAD_CPU,
+	BREAK_TWICE,
+	BREAK_LOSE_WRITE,
+	BREAK_OPT_OUT,
+};
+
+enum bt_flavour {
+	BT_DEFERRED_EDGE,
+	BT_DEFERRED_LEVEL,
+	BT_DIRECT_EDGE,
+	BT_DIRECT_FASTEOI,
+	BT_NR_FLAVOURS
+};
+
+/**
+ * struct bt_source - A device, its wire to the irqchip, and its driver
+ * @mutex:	see there
+ * @irq:	Linux's number of the interrupt, 0 if it could not be had again
+ * @hwirq:	index of the source
+ * @data:	top level irq_data
+ * @kind:	index into bt_kinds[]
+ * @mask:	affinity mask as last written, under desc->lock
+ * @writing:	the same, or the mask that is being written, under desc->lock
+ * @random:	what the chip does, under desc->lock
+ * @lock:	the wire: @route, @masked, @latched, @in_service, @active
+ * @route:	CPU that is interrupted
+ * @masked:	the chip holds interrupts back
+ * @latched:	an edge came meanwhile
+ * @in_service:	a level was sent, and no EOI came yet
+ * @active:	the device raises interrupts
+ * @timer:	raises them
+ * @raised:	interrupts raised
+ * @raised_at:	when the last one was, jiffies
+ * @handled:	interrupts for which the first handler has begun
+ * @second:	interrupts for which the second handler has run, if shared
+ * @thread:	@handled as the thread saw it when it last began
+ * @csd:	takes an interrupt to another CPU
+ * @work:	and delivers it there, in hard interrupt context
+ */
+struct bt_source {
+	/* Serializes whatever changes the interrupt or its mask, but moves */
+	struct mutex			mutex;
+	unsigned int			irq;
+	irq_hw_number_t			hwirq;
+	struct irq_data			*data;
+	unsigned int			kind;
+	struct cpumask			mask;
+	struct cpumask			writing;
+	struct torture_random_state	random;
+	raw_spinlock_t			lock;
+	unsigned int			route;
+	bool				masked;
+	bool				latched;
+	bool				in_service;
+	bool				active;
+	struct hrtimer			timer;
+	unsigned long			raised;
+	unsigned long			raised_at;
+	unsigned long			handled;
+	unsigned long			second;
+	unsigned long			thread;
+	call_single_data_t		csd;
+	struct irq_work			work;
+};
+
+/* Ways to request an interrupt */
+static const struct bt_kind {
+	unsigned long	flags;
+	bool		threaded;
+} bt_kinds[] = {
+	{ .flags = 0 },
+	{ .flags = IRQF_SHARED },
+	{ .flags = 0, .threaded = true },
+	{ .flags = IRQF_ONESHOT, .threaded = true },
+	{ .flags = IRQF_SHARED, .threaded = true },
+};
+
+static struct {
+	atomic_long_t	moves;
+	atomic_long_t	published;
+	atomic_long_t	refused;
+	atomic_long_t	retried;
+	atomic_long_t	expired;
+	atomic_long_t	cancelled;
+	atomic_long_t	writes;
+	atomic_long_t	requests;
+	atomic_long_t	descriptors;
+	atomic_long_t	disables;
+	atomic_long_t	switches;
+	atomic_long_t	lost;
+	atomic_long_t	extra;
+	atomic_long_t	forbidden;
+	atomic_long_t	dead_cpu;
+	atomic_long_t	wrong_mask;
+	atomic_long_t	others;
+} bt_stats;
+
+static struct bt_source **bt_sources;
+static struct irq_domain *bt_domain;
+static struct cpumask bt_stable;
+static enum irq_balance_mode bt_mode;
+
+static struct task_struct *bt_mover_task;
+static struct task_struct *bt_writer_task;
+static struct task_struct *bt_onoff_task;
+static struct task_struct *bt_requester_task;
+static struct task_struct *bt_switcher_task;
+static struct task_struct *bt_stats_task;
+
+static long bt_offline_attempts, bt_offlines, bt_online_attempts, bt_onlines;
+
+#define bt_fail(what, fmt, ...)						\
+do {									\
+	atomic_long_inc(&bt_stats.what);				\
+	pr_alert_ratelimited("!!! " fmt "\n", ##__VA_ARGS__);		\
+} while (0)
+
+/* Time to break a rule? Seldom enough that the test goes on. */
+static bool bt_break(enum bt_break rule, struct torture_random_state *random)
+{
+	return break_rule == rule && !(torture_random(random) % 256);
+}
+
+static unsigned int bt_random_cpu(const struct cpumask *mask, struct torture_random_state *random)
+{
+	unsigned int weight = cpumask_weight(mask);
+
+	return weight ? cpumask_nth(torture_random(random) % weight, mask) : nr_cpu_ids;
+}
+
+static bool bt_is_level(struct bt_source *s)
+{
+	return s->hwirq % BT_NR_FLAVOURS == BT_DEFERRED_LEVEL;
+}
+
+/* The wire: from the device to the CPU */
+
+static void bt_send(struct bt_source *s)
+{
+	lockdep_assert_held(&s->lock);
+
+	if (!cpu_online(s->route)) {
+		bt_fail(dead_cpu, "irq %u is sent to CPU%u, which is offline", s->irq, s->route);
+		return;
+	}
+
+	s->in_service = true;
+	s->latched = false;
+	if (s->route == smp_processor_id())
+		irq_work_queue(&s->work);
+	else
+		smp_call_function_single_async(s->route, &s->csd);
+}
+
+/* An interrupt that is due is sent, if the chip lets it pass */
+static void bt_try_send(struct bt_source *s)
+{
+	lockdep_assert_held(&s->lock);
+
+	if (s->masked)
+		return;
+	if (bt_is_level(s) ? !s->in_service && s->raised != READ_ONCE(s->handled) : s->latched)
+		bt_send(s);
+}
+
+static void bt_raise(struct bt_source *s)
+{
+	lockdep_assert_held(&s->lock);
+
+	s->latched = true;
+	bt_try_send(s);
+}
+
+static void bt_arrive(void *info)
+{
+	struct bt_source *s = info;
+
+	irq_work_queue(&s->work);
+}
+
+static void bt_deliver(struct irq_work *work)
+{
+	struct bt_source *s = container_of(work, struct bt_source, work);
+
+	/* It was on its way when the CPU went. Architectures send it again. */
+	if (!cpu_online(smp_processor_id())) {
+		guard(raw_spinlock)(&s->lock);
+		bt_send(s);
+		return;
+	}
+	generic_handle_domain_irq(bt_domain, s->hwirq);
+}
+
+static enum hrtimer_restart bt_fire(struct hrtimer *timer)
+{
+	struct bt_source *s = container_of(timer, struct bt_source, timer);
+
+	scoped_guard(raw_spinlock, &s->lock) {
+		if (!s->active)
+			break;
+		/* Pairs with bt_handler() */
+		if (s->raised == smp_load_acquire(&s->handled)) {
+			s->raised_at = jiffies;
+			WRITE_ONCE(s->raised, s->raised + 1);
+			if (break_rule != BREAK_LOSE || s->raised % 256)
+				bt_raise(s);
+		} else if (time_after(jiffies, s->raised_at + msecs_to_jiffies(timeout_ms))) {
+			s->active = false;
+			bt_fail(lost, "irq %u was raised for CPU%u and not handled", s->irq,
+				s->route);
+		}
+	}
+	hrtimer_forward_now(timer, NSEC_PER_SEC / rate);
+	return HRTIMER_RESTART;
+}
+
+/* The irqchip */
+
+static void bt_mask(struct irq_data *data)
+{
+	struct bt_source *s = irq_data_get_irq_chip_data(data);
+
+	guard(raw_spinlock)(&s->lock);
+	s->masked = true;
+}
+
+static void bt_unmask(struct irq_data *data)
+{
+	struct bt_source *s = irq_data_get_irq_chip_data(data);
+
+	guard(raw_spinlock)(&s->lock);
+	s->masked = false;
+	bt_try_send(s);
+}
+
+static int bt_retrigger(struct irq_data *data)
+{
+	struct bt_source *s = irq_data_get_irq_chip_data(data);
+
+	guard(raw_spinlock)(&s->lock);
+	bt_raise(s);
+	return 1;
+}
+
+static void bt_ack(struct irq_data *data)
+{
+	irq_move_irq(data);
+}
+
+static void bt_eoi(struct irq_data *data)
+{
+	struct bt_source *s = irq_data_get_irq_chip_data(data);
+
+	irq_move_irq(data);
+
+	guard(raw_spinlock)(&s->lock);
+	s->in_service = false;
+	bt_try_send(s);
+}
+
+static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bool force)
+{
+	/* The mover hands over cpumask_of(), everybody else a mask of his own */
+	bool mover = dest == cpumask_of(cpumask_first(dest));
+	struct bt_source *s = irq_data_get_irq_chip_data(data);
+	bool dying = !cpu_online(smp_processor_id());
+	unsigned int cpu;
+
+	lockdep_assert_held(&irq_data_to_desc(data)->lock);
+
+	/* Chips may say that they cannot now. When a CPU goes they have to. */
+	if (!dying && irqd_is_started(data) && !(torture_random(&s->random) % 16))
+		return mover && (torture_random(&s->random) & 64) ? -ENOSPC : -EBUSY;
+
+	cpu = bt_random_cpu(dest, &s->random);
+	if (break_rule == BREAK_DEAD_CPU && dying)
+		cpu = s->route;
+	if (bt_break(BREAK_FORBIDDEN, &s->random)) {
+		unsigned int other = cpumask_first_andnot(cpu_online_mask, &s->writing);
+
+		cpu = other < nr_cpu_ids ? other : cpu;
+	}
+
+	if (!cpumask_test_cpu(cpu, &s->writing) && !cpumask_test_cpu(cpu, &s->mask))
+		bt_fail(forbidden, "irq %u is routed to CPU%u, mask %*pbl", s->irq, cpu,
+			cpumask_pr_args(&s->mask));
+
+	scoped_guard(raw_spinlock, &s->lock) {
+		if (mover && s->route != cpu)
+			atomic_long_inc(&bt_stats.moves);
+		s->route = cpu;
+	}
+	irq_data_update_effective_affinity(data, cpumask_of(cpu));
+	return IRQ_SET_MASK_OK;
+}
+
+#define BT_CHIP(_name, _flags)					\
+{								\
+	.name			= "torture-" _name,		\
+	.irq_ack		= bt_ack,			\
+	.irq_eoi		= bt_eoi,			\
+	.irq_mask		= bt_mask,			\
+	.irq_unmask		= bt_unmask,			\
+	.irq_retrigger		= bt_retrigger,			\
+	.irq_set_affinity	= bt_set_affinity,		\
+	.flags			= IRQCHIP_SKIP_SET_WAKE | (_flags), \
+}
+
+static struct irq_chip bt_direct_chip = BT_CHIP("direct", 0);
+static struct irq_chip bt_deferred_chip = BT_CHIP("deferred", IRQCHIP_MOVE_DEFERRED);
+
+static int bt_map(struct irq_domain *domain, unsigned int irq, irq_hw_number_t hwirq)
+{
+	struct irq_data *data = irq_get_irq_data(irq);
+	struct irq_desc *desc = irq_data_to_desc(data);
+
+	switch (hwirq % BT_NR_FLAVOURS) {
+	case BT_DEFERRED_EDGE:
+		irq_set_chip_and_handler(irq, &bt_deferred_chip, handle_edge_irq);
+		irqd_set_single_target(data);
+		break;
+	case BT_DEFERRED_LEVEL:
+		irq_set_chip_and_handler(irq, &bt_deferred_chip, handle_fasteoi_irq);
+		irqd_set_trigger_type(data, IRQ_TYPE_LEVEL_HIGH);
+		irq_settings_set_level(desc);
+		break;
+	case BT_DIRECT_EDGE:
+		irq_set_chip_and_handler(irq, &bt_direct_chip, handle_edge_irq);
+		irqd_set_single_target(data);
+		break;
+	case BT_DIRECT_FASTEOI:
+		irq_set_chip_and_handler(irq, &bt_direct_chip, handle_fasteoi_irq);
+		irqd_set_resend_when_in_progress(data);
+		break;
+	}
+	irq_set_chip_data(irq, bt_sources[hwirq]);
+	irq_settings_clr_norequest(desc);
+	return 0;
+}
+
+static const struct irq_domain_ops bt_domain_ops = {
+	.map = bt_map,
+};
+
+/* The driver */
+
+static irqreturn_t bt_handler(int irq, void *dev)
+{
+	struct bt_source *s = dev;
+	unsigned long raised = READ_ONCE(s->raised);
+
+	if (s->handled == raised) {
+		bt_fail(extra, "irq %u was handled once more than raised", irq);
+		return IRQ_HANDLED;
+	}
+	/* From here on the device may raise the next one. Pairs with bt_fire(). */
+	smp_store_release(&s->handled, raised);
+	udelay(cost_us);
+
+	if (break_rule == BREAK_TWICE && raised % 256 == 0) {
+		guard(raw_spinlock_irqsave)(&s->lock);
+		if (!bt_is_level(s))
+			bt_raise(s);
+	}
+	return bt_kinds[s->kind].threaded ? IRQ_WAKE_THREAD : IRQ_HANDLED;
+}
+
+static irqreturn_t bt_second_handler(int irq, void *dev)
+{
+	struct bt_source *s = container_of(dev, struct bt_source, second);
+
+	WRITE_ONCE(s->second, s->second + 1);
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t bt_thread(int irq, void *dev)
+{
+	struct bt_source *s = dev;
+
+	WRITE_ONCE(s->thread, READ_ONCE(s->handled));
+	return IRQ_HANDLED;
+}
+
+/* What the user wrote, and where the interrupt goes */
+static void bt_check(struct bt_source *s)
+{
+	struct irq_desc *desc = irq_data_to_desc(s->data);
+	struct irq_data *data = s->data;
+	const struct cpumask *shown;
+	unsigned int cpu;
+
+	lockdep_assert_held(&s->mutex);
+	guard(raw_spinlock_irq)(&desc->lock);
+
+	/* See show_irq_affinity() */
+	shown = desc->irq_common_data.affinity;
+	if (irq_move_pending(data))
+		shown = irq_desc_get_pending_mask(desc);
+	if (!cpumask_equal(shown, &s->mask)) {
+		bt_fail(wrong_mask, "irq %u has mask %*pbl, last written was %*pbl", s->irq,
+			cpumask_pr_args(shown), cpumask_pr_args(&s->mask));
+		cpumask_copy(&s->mask, shown);
+		cpumask_copy(&s->writing, shown);
+	}
+
+	/* Until a pending write takes effect the mask before it is in force */
+	if (irqd_is_setaffinity_pending(data))
+		return;
+
+	cpu = cpumask_first(irq_data_get_effective_affinity_mask(data));
+	if (!cpumask_test_cpu(cpu, &s->mask))
+		bt_fail(forbidden, "irq %u is on CPU%u, mask %*pbl", s->irq, cpu,
+			cpumask_pr_args(&s->mask));
+	if (!cpu_online(cpu))
+		bt_fail(dead_cpu, "irq %u is on CPU%u, which is offline", s->irq, cpu);
+
+	guard(raw_spinlock)(&s->lock);
+	if (cpu != s->route)
+		bt_fail(others, "irq %u is said to be on CPU%u, but is on %u", s->irq, cpu,
+			s->route);
+}
+
+static void bt_write(struct bt_source *s, const struct cpumask *mask)
+{
+	struct irq_desc *desc = irq_data_to_desc(s->data);
+	int ret = 0;
+
+	lockdep_assert_held(&s->mutex);
+
+	scoped_guard(raw_spinlock_irq, &desc->lock)
+		cpumask_copy(&s->writing, mask);
+
+	if (break_rule != BREAK_LOSE_WRITE)
+		ret = irq_set_affinity(s->irq, mask);
+	/* Without GENERIC_PENDING_IRQ the user is told that the chip is busy */
+	if (ret && (ret != -EBUSY || IS_ENABLED(CONFIG_GENERIC_PENDING_IRQ)))
+		bt_fail(others, "irq %u: writing %*pbl: %d", s->irq, cpumask_pr_args(mask), ret);
+
+	guard(raw_spinlock_irq)(&desc->lock);
+	if (!ret)
+		cpumask_copy(&s->mask, mask);
+	cpumask_copy(&s->writing, &s->mask);
+	atomic_long_inc(&bt_stats.writes);
+}
+
+/* Have the device stop, and see that nothing that it did was missed */
+static void bt_stop(struct bt_source *s)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+
+	lockdep_assert_held(&s->mutex);
+
+	scoped_guard(raw_spinlock_irq, &s->lock)
+		s->active = false;
+	while (s->raised != READ_ONCE(s->handled) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	if (s->raised != READ_ONCE(s->handled)) {
+		bt_fail(lost, "irq %u: raised %lu, handled %lu", s->irq, s->raised, s->handled);
+		s->raised = s->handled;
+	}
+
+	synchronize_irq(s->irq);
+	if (bt_kinds[s->kind].threaded && s->thread != s->handled)
+		bt_fail(others, "irq %u: handled %lu, the thread saw %lu", s->irq, s->handled,
+			s->thread);
+	if (bt_kinds[s->kind].flags & IRQF_SHARED && s->second != s->handled)
+		bt_fail(others, "irq %u: handled %lu, the second handler %lu", s->irq, s->handled,
+			s->second);
+}
+
+static void bt_start(struct bt_source *s)
+{
+	scoped_guard(raw_spinlock_irq, &s->lock)
+		s->active = true;
+}
+
+static void bt_start_timer(void *info)
+{
+	struct bt_source *s = info;
+
+	hrtimer_start(&s->timer, NSEC_PER_SEC / rate, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static int bt_request(struct bt_source *s)
+{
+	const struct bt_kind *kind = &bt_kinds[s->kind];
+	int ret;
+
+	s->second = s->handled;
+	s->thread = s->handled;
+	ret = request_threaded_irq(s->irq, bt_handler, kind->threaded ? bt_thread : NULL,
+				   kind->flags, "balance_torture", s);
+	if (!ret && kind->flags & IRQF_SHARED) {
+		ret = request_irq(s->irq, bt_second_handler, IRQF_SHARED, "balance_torture",
+				  &s->second);
+		if (ret)
+			free_irq(s->irq, s);
+	}
+	atomic_long_inc(&bt_stats.requests);
+	return ret;
+}
+
+static void bt_free(struct bt_source *s)
+{
+	if (bt_kinds[s->kind].flags & IRQF_SHARED)
+		free_irq(s->irq, &s->second);
+	free_irq(s->irq, s);
+}
+
+static int bt_create_mapping(struct bt_source *s)
+{
+	s->irq = irq_create_mapping(bt_domain, s->hwirq);
+	if (!s->irq)
+		return -ENOMEM;
+
+	s->data = irq_get_irq_data(s->irq);
+	cpumask_copy(&s->mask, cpu_possible_mask);
+	cpumask_copy(&s->writing, cpu_possible_mask);
+	atomic_long_inc(&bt_stats.descriptors);
+	return 0;
+}
+
+/* The threads */
+
+static struct bt_source *bt_any_source(struct torture_random_state *random)
+{
+	return bt_sources[torture_random(random) % nr_sources];
+}
+
+static void bt_count_result(int ret)
+{
+	switch (ret) {
+	case -EBUSY:
+	case -ENOSPC:
+		atomic_long_inc(&bt_stats.retried);
+		break;
+	case -ETIMEDOUT:
+		atomic_long_inc(&bt_stats.expired);
+		break;
+	case -ECANCELED:
+		atomic_long_inc(&bt_stats.cancelled);
+		break;
+	case -ENODEV:
+	case -EPERM:
+		atomic_long_inc(&bt_stats.refused);
+		break;
+	}
+}
+
+static void bt_move(struct bt_source *s, struct torture_random_state *random)
+{
+	struct irq_desc *desc = irq_data_to_desc(s->data);
+	unsigned int cpu = bt_random_cpu(&s->mask, random);
+	int ret;
+
+	/* The mover has to refuse CPUs that are offline or not in the mask */
+	if (!(torture_random(random) % 16))
+		cpu = bt_random_cpu(cpu_possible_mask, random);
+
+	if (bt_break(BREAK_NARROW_MASK, random)) {
+		irq_set_affinity(s->irq, cpumask_of(cpu));
+		return;
+	}
+
+	guard(raw_spinlock_irq)(&desc->lock);
+	bt_count_result(irq_balance_move_result(desc));
+
+	desc->balance.opted_out = !(torture_random(random) % 64);
+	if (bt_break(BREAK_OPT_OUT, random)) {
+		desc->balance.opted_out = false;
+		ret = irq_balance_move(desc, cpu);
+		desc->balance.opted_out = true;
+	} else {
+		ret = irq_balance_move(desc, cpu);
+	}
+	if (desc->balance.opted_out && ret != -EPERM)
+		bt_fail(others, "irq %u is opted out and moves: %d", s->irq, ret);
+	desc->balance.opted_out = false;
+
+	atomic_long_inc(&bt_stats.published);
+	if (ret == -EPERM)
+		bt_count_result(ret);
+}
+
+static int bt_mover(void *unused)
+{
+	DEFINE_TORTURE_RANDOM(random);
+	unsigned int i;
+
+	do {
+		for (i = 0; i < nr_sources; i++) {
+			struct bt_source *s = bt_sources[i];
+
+			if (!mutex_trylock(&s->mutex))
+				continue;
+			if (s->irq)
+				bt_move(s, &random);
+			mutex_unlock(&s->mutex);
+		}
+		torture_hrtimeout_us(move_us, 1000, &random);
+	} while (!torture_must_stop());
+	torture_kthread_stopping("bt_mover");
+	return 0;
+}
+
+/* A pin, all CPUs, or some; with one at least that never goes offline */
+static void bt_random_mask(struct cpumask *mask, struct torture_random_state *random)
+{
+	unsigned int cpu;
+
+	cpumask_clear(mask);
+	cpumask_set_cpu(bt_random_cpu(&bt_stable, random), mask);
+	switch (torture_random(random) % 4) {
+	case 0:
+		return;
+	case 1:
+		cpumask_copy(mask, cpu_possible_mask);
+		return;
+	}
+	for_each_possible_cpu(cpu) {
+		if (torture_random(random) & 64)
+			cpumask_set_cpu(cpu, mask);
+	}
+}
+
+static int bt_writer(void *unused)
+{
+	DEFINE_TORTURE_RANDOM(random);
+	static struct cpumask mask;
+
+	do {
+		struct bt_source *s = bt_any_source(&random);
+
+		bt_random_mask(&mask, &random);
+		scoped_guard(mutex, &s->mutex) {
+			if (!s->irq)
+				break;
+			bt_check(s);
+			bt_write(s, &mask);
+			bt_check(s);
+		}
+		torture_hrtimeout_us(write_us, 1000, &random);
+	} while (!torture_must_stop());
+	torture_kthread_stopping("bt_writer");
+	return 0;
+}
+
+static void bt_request_anew(struct bt_source *s, struct torture_random_state *random)
+{
+	static struct cpumask mask;
+	int ret = 0;
+
+	bt_stop(s);
+	bt_check(s);
+	cpumask_copy(&mask, &s->mask);
+	bt_free(s);
+	/* Startup forgets a write that is pending and drops CPUs that are offline */
+	cpumask_copy(&s->writing, cpu_possible_mask);
+	if (!(torture_random(random) % 4)) {
+		irq_dispose_mapping(s->irq);
+		ret = bt_create_mapping(s);
+	}
+	s->kind = torture_random(random) % ARRAY_SIZE(bt_kinds);
+	if (!ret)
+		ret = bt_request(s);
+	if (ret) {
+		bt_fail(others, "irq %u: requesting it again: %d", s->irq, ret);
+		irq_dispose_mapping(s->irq);
+		s->irq = 0;
+		return;
+	}
+	bt_write(s, &mask);
+	bt_start(s);
+}
+
+static int bt_requester(void *unused)
+{
+	DEFINE_TORTURE_RANDOM(random);
+
+	do {
+		struct bt_source *s = bt_any_source(&random);
+
+		scoped_guard(mutex, &s->mutex) {
+			if (!s->irq)
+				break;
+			if (torture_random(&random) & 64) {
+				bt_request_anew(s, &random);
+				break;
+			}
+			disable_irq(s->irq);
+			torture_hrtimeout_us(1000, 1000, &random);
+			enable_irq(s->irq);
+			atomic_long_inc(&bt_stats.disables);
+		}
+		torture_hrtimeout_us(request_ms * USEC_PER_MSEC, 1000, &random);
+	} while (!torture_must_stop());
+	torture_kthread_stopping("bt_requester");
+	return 0;
+}
+
+static int bt_switcher(void *unused)
+{
+	DEFINE_TORTURE_RANDOM(random);
+
+	do {
+		if (irq_balance_set_mode(torture_random(&random) % IRQ_BALANCE_NR_MODES))
+			bt_fail(others, "the balancer cannot be switched");
+		atomic_long_inc(&bt_stats.switches);
+		torture_hrtimeout_us(mode_ms * USEC_PER_MSEC, 1000, &random);
+	} while (!torture_must_stop());
+	irq_balance_set_mode(bt_mode);
+	torture_kthread_stopping("bt_switcher");
+	return 0;
+}
+
+static void bt_offline(unsigned int cpu)
+{
+	static unsigned long sum;
+	static int min = -1, max;
+
+	torture_offline(cpu, &bt_offline_attempts, &bt_offlines, &sum, &min, &max);
+}
+
+static void bt_online(unsigned int cpu)
+{
+	static unsigned long sum;
+	static int min = -1, max;
+
+	torture_online(cpu, &bt_online_attempts, &bt_onlines, &sum, &min, &max);
+}
+
+static int bt_onoff(void *unused)
+{
+	static struct cpumask roaming;
+	DEFINE_TORTURE_RANDOM(random);
+	unsigned int cpu;
+
+	cpumask_andnot(&roaming, cpu_online_mask, &bt_stable);
+	while (!torture_must_stop()) {
+		cpu = bt_random_cpu(&roaming, &random);
+		if (cpu_online(cpu))
+			bt_offline(cpu);
+		else
+			bt_online(cpu);
+		torture_hrtimeout_us(onoff_ms * USEC_PER_MSEC, 1000, &random);
+	}
+	for_each_cpu(cpu, &roaming)
+		bt_online(cpu);
+	torture_kthread_stopping("bt_onoff");
+	return 0;
+}
+
+#define N(what) atomic_long_read(&bt_stats.what)
+
+static void bt_print(const char *title)
+{
+	unsigned long raised = 0, handled = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr_sources && bt_sources[i]; i++) {
+		raised += READ_ONCE(bt_sources[i]->raised);
+		handled += READ_ONCE(bt_sources[i]->handled);
+	}
+	pr_alert("published %ld: refused %ld, retried %ld, expired %ld, cancelled %ld; requests %ld, descriptors %ld, disabled %ld, switched %ld\n",
+		 N(published), N(refused), N(retried), N(expired), N(cancelled), N(requests),
+		 N(descriptors), N(disables), N(switches));
+	pr_alert("%s: moves %ld, hotplug cycles %ld, masks written %ld, raised %lu, handled %lu; lost %ld, extra %ld, forbidden %ld, dead CPU %ld, wrong mask %ld, others %ld\n",
+		 title, N(moves), min(bt_offlines, bt_onlines), N(writes), raised, handled,
+		 N(lost), N(extra), N(forbidden), N(dead_cpu), N(wrong_mask), N(others));
+}
+
+static bool bt_failed(void)
+{
+	return N(lost) || N(extra) || N(forbidden) || N(dead_cpu) || N(wrong_mask) || N(others) ||
+	       bt_offlines != bt_offline_attempts || bt_onlines != bt_online_attempts;
+}
+
+static int bt_statistics(void *unused)
+{
+	do {
+		schedule_timeout_interruptible(stat_interval * HZ);
+		bt_print("Statistics");
+	} while (!torture_must_stop());
+	torture_kthread_stopping("bt_statistics");
+	return 0;
+}
+
+static void bt_destroy_sources(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_sources && bt_sources[i]; i++) {
+		struct bt_source *s = bt_sources[i];
+
+		scoped_guard(mutex, &s->mutex) {
+			hrtimer_cancel(&s->timer);
+			if (!s->irq)
+				break;
+			bt_stop(s);
+			bt_check(s);
+			bt_free(s);
+			irq_dispose_mapping(s->irq);
+			irq_work_sync(&s->work);
+		}
+	}
+}
+
+static void bt_cleanup(void)
+{
+	unsigned int i;
+
+	if (torture_cleanup_begin())
+		return;
+
+	torture_stop_kthread(bt_onoff, bt_onoff_task);
+	torture_stop_kthread(bt_switcher, bt_switcher_task);
+	torture_stop_kthread(bt_requester, bt_requester_task);
+	torture_stop_kthread(bt_writer, bt_writer_task);
+	torture_stop_kthread(bt_mover, bt_mover_task);
+	torture_stop_kthread(bt_statistics, bt_stats_task);
+
+	if (bt_sources) {
+		bt_destroy_sources();
+		bt_print(bt_failed() ? "End of test: FAILURE" : "End of test: SUCCESS");
+		for (i = 0; i < nr_sources; i++)
+			kfree(bt_sources[i]);
+		kfree(bt_sources);
+		bt_sources = NULL;
+	}
+	if (bt_domain)
+		irq_domain_remove(bt_domain);
+	bt_domain = NULL;
+
+	torture_cleanup_end();
+}
+
+static struct bt_source *bt_create_source(irq_hw_number_t hwirq)
+{
+	struct bt_source *s = kzalloc_obj(*s);
+
+	if (!s)
+		return NULL;
+
+	s->hwirq = hwirq;
+	mutex_init(&s->mutex);
+	raw_spin_lock_init(&s->lock);
+	INIT_CSD(&s->csd, bt_arrive, s);
+	s->work = IRQ_WORK_INIT_HARD(bt_deliver);
+	hrtimer_setup(&s->timer, bt_fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	return s;
+}
+
+static int bt_create_sources(void)
+{
+	unsigned int i, cpu;
+	int ret;
+
+	bt_sources = kcalloc(nr_sources, sizeof(*bt_sources), GFP_KERNEL);
+	if (!bt_sources)
+		return -ENOMEM;
+
+	bt_domain = irq_domain_create_linear(NULL, nr_sources, &bt_domain_ops, NULL);
+	if (!bt_domain)
+		return -ENOMEM;
+
+	cpu = cpumask_first(cpu_online_mask);
+	for (i = 0; i < nr_sources; i++) {
+		struct bt_source *s = bt_create_source(i);
+
+		if (!s)
+			return -ENOMEM;
+		bt_sources[i] = s;
+		ret = bt_create_mapping(s);
+		if (!ret)
+			ret = bt_request(s);
+		if (ret) {
+			if (s->irq)
+				irq_dispose_mapping(s->irq);
+			kfree(s);
+			bt_sources[i] = NULL;
+			return ret;
+		}
+
+		scoped_guard(mutex, &s->mutex) {
+			bt_write(s, cpu_possible_mask);
+			bt_start(s);
+		}
+		if (smp_call_function_single(cpu, bt_start_timer, s, true))
+			bt_start_timer(s);
+		cpu = cpumask_next_wrap(cpu, cpu_online_mask);
+	}
+	return 0;
+}
+
+static int __init bt_init(void)
+{
+	unsigned int stable;
+	int ret;
+
+	if (!torture_init_begin("irq_balance", verbose))
+		return -EBUSY;
+
+	if (rate <= 0 || move_us <= 0 || timeout_ms <= 0 || nr_sources < 0) {
+		pr_alert("rate, move_us and timeout_ms have to be positive\n");
+		ret = -EINVAL;
+		goto unwind;
+	}
+
+	bt_mode = irq_balance_get_mode();
+	nr_sources = nr_sources ?: 2 * num_online_cpus();
+	stable = DIV_ROUND_UP(num_online_cpus(), 2);
+	cpumask_copy(&bt_stable, cpu_online_mask);
+	while (cpumask_weight(&bt_stable) > stable)
+		cpumask_clear_cpu(cpumask_last(&bt_stable), &bt_stable);
+	ret = bt_create_sources();
+	if (ret)
+		goto unwind;
+
+	ret = torture_create_kthread(bt_mover, NULL, bt_mover_task);
+	if (!ret && write_us > 0)
+		ret = torture_create_kthread(bt_writer, NULL, bt_writer_task);
+	if (!ret && request_ms > 0)
+		ret = torture_create_kthread(bt_requester, NULL, bt_requester_task);
+	if (!ret && mode_ms > 0)
+		ret = torture_create_kthread(bt_switcher, NULL, bt_switcher_task);
+	if (!ret && onoff_ms > 0 && IS_ENABLED(CONFIG_HOTPLUG_CPU))
+		ret = torture_create_kthread(bt_onoff, NULL, bt_onoff_task);
+	if (!ret && stat_interval > 0)
+		ret = torture_create_kthread(bt_statistics, NULL, bt_stats_task);
+	if (!ret && shutdown_secs > 0)
+		ret = torture_shutdown_init(shutdown_secs, bt_cleanup);
+	if (ret)
+		goto unwind;
+
+	torture_init_end();
+	return 0;
+
+unwind:
+	torture_init_end();
+	bt_cleanup();
+	return ret;
+}
+
+/* Built in it has to wait for the balancer, which is initialized late */
+late_initcall_sync(bt_init);
+module_exit(bt_cleanup);

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Test module: interrupts of a known cost, and an account of it that owes
+ * nothing to the load map. For QEMU's "edu" devices, each a source, and for lines
+ * of the ISA bus (lines=5,10) that its "pc-testdev" drives.
+ *
+ * A source's handler burns hard_ns, then its tasklet soft_ns, its irq_poll (a
+ * softirq that does not say whose work it does) poll_ns, and its thread
+ * thread_ns. It is raised rate times a second by a timer on CPU raise_cpu. In
+ * debugfs, known_cost/:
+ *   run	1: the timers run
+ *   N/		one source: hard_ns, soft_ns, poll_ns, thread_ns, rate
+ *   account	a line per source: N IRQ HARD SOFT THREAD COUNT, ns and interrupts;
+ *		SOFT is tasklet and irq_poll
+ *   softirqs	ns of each softirq vector on all CPUs, by the tracepoints
+ *   N/bench	reading it raises the source on this CPU, one at a time, and says
+ *		what that took: median ns of a raise that is served, of one that
+ *		does nothing, and how often
+ *
+ * The clock is not the one of the load map. What interrupts what is measured is
+ * subtracted: handlers and softirqs are timed by their tracepoints.
+ */
+#include <linux/debugfs.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/irq_poll.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/percpu.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/sort.h>
+#include <linux/timekeeping.h>
+#include <linux/tracepoint.h>
+
+#define MAX_SOURCES	8
+#define EDU_STATUS	0x24
+#define EDU_RAISE	0x60
+#define EDU_ACK		0x64
+#define TESTDEV		0x2000
+#define BENCH		20000
+
+static bool msi = true;
+module_param(msi, bool, 0444);
+static bool bare;
+module_param(bare, bool, 0444);
+MODULE_PARM_DESC(bare, "handlers acknowledge and do nothing else");
+static unsigned int raise_cpu;
+module_param(raise_cpu, uint, 0444);
+static unsigned int hidden;
+module_param(hidden, uint, 0644);
+MODULE_PARM_DESC(hidden, "per cent of what is burnt that the account does not tell, to break a test");
+static int lines[MAX_SOURCES], nr_lines;
+module_param_array(lines, int, &nr_lines, 0444);
+
+static struct source {
+	struct pci_dev		*pdev;
+	void __iomem		*mmio;
+	unsigned int		line;
+	unsigned int		irq;
+	struct hrtimer		timer;
+	struct tasklet_struct	tasklet;
+	struct irq_poll		poll;
+	u32			hard_ns, soft_ns, poll_ns, thread_ns, rate;
+	u64			hard, soft, thread, count;
+} sources[MAX_SOURCES];
+static unsigned int nr_sources;
+static struct dentry *dir;
+static bool running;
+
+/* Of one CPU, by the tracepoints; softirqs without the handlers in them */
+struct seen {
+	u64	handler_start, handlers;
+	u64	softirq_start, softirqs;
+	u64	vector[NR_SOFTIRQS];
+};
+
+static DEFINE_PER_CPU(struct seen, seen);
+
+static u64 clock(void)
+{
+	return ktime_get_mono_fast_ns();
+}
+
+static void handler_entry(void *data, int irq, struct irqaction *action)
+{
+	this_cpu_write(seen.handler_start, clock());
+}
+
+static void handler_exit(void *data, int irq, struct irqaction *action, int ret)
+{
+	this_cpu_add(seen.handlers, clock() - this_cpu_read(seen.handler_start));
+}
+
+static void softirq_entry(void *data, unsigned int vec)
+{
+	this_cpu_write(seen.softirq_start, clock() - this_cpu_read(seen.handlers));
+}
+
+static void softirq_exit(void *data, unsigned int vec)
+{
+	struct seen *s = this_cpu_ptr(&seen);
+	u64 spent = clock() - s->handlers - s->softirq_start;
+
+	s->vector[vec] += spent;
+	s->softirqs += spent;
+}
+
+static struct probe {
+	const char		*name;
+	void			*function;
+	struct tracepoint	*tp;
+	bool			registered;
+} probes[] = {
+	{ "irq_handler_entry", handler_entry },
+	{ "irq_handler_exit", handler_exit },
+	{ "softirq_entry", softirq_entry },
+	{ "softirq_exit", softirq_exit },
+};
+
+static void probe_find(struct tracepoint *tp, void *data)
+{
+	for (int i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (!strcmp(tp->name, probes[i].name))
+			probes[i].tp = tp;
+	}
+}
+
+static void probes_remove(void)
+{
+	for (int i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (probes[i].registered)
+			tracepoint_probe_unregister(probes[i].tp, probes[i].function, NULL);
+	}
+	tracepoint_synchronize_unregister();
+}
+
+static int probes_add(void)
+{
+	int ret;
+
+	for_each_kernel_tracepoint(probe_find, NULL);
+	for (int i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (!probes[i].tp)
+			return -ENOENT;
+		ret = tracepoint_probe_register(probes[i].tp, probes[i].function, NULL);
+		if (ret)
+			return ret;
+		probes[i].registered = true;
+	}
+	return 0;
+}
+
+/*
+ * The time without what has interrupted handlers and tasklets, or threads. They
+ * stay on their CPU.
+ */
+static u64 handler_clock(void)
+{
+	u64 now = clock();
+
+	return now - raw_cpu_read(seen.handlers);
+}
+
+static u64 thread_clock(void)
+{
+	u64 now = handler_clock();
+
+	return now - raw_cpu_read(seen.softirqs);
+}
+
+static void burn(u32 ns)
+{
+	u64 end = clock() + ns + (u64)ns * hidden / 100;
+
+	while (clock() < end)
+		cpu_relax();
+}
+
+static u64 told(u64 spent)
+{
+	return spent * 100 / (100 + hidden);
+}
+
+static void source_raise(struct source *s)
+{
+	if (s->mmio)
+		writel(1, s->mmio + EDU_RAISE);
+	else
+		outb(1, TESTDEV + s->line);
+}
+
+static bool source_ack(struct source *s)
+{
+	u32 status = 1;
+
+	if (s->mmio) {
+		status = readl(s->mmio + EDU_STATUS);
+		if (status)
+			writel(status, s->mmio + EDU_ACK);
+	} else {
+		outb(0, TESTDEV + s->line);
+	}
+	return status;
+}
+
+static irqreturn_t source_handler(int irq, void *data)
+{
+	struct source *s = data;
+	bool ours, wake;
+	u64 start;
+
+	if (bare) {
+		ours = source_ack(s);
+		WRITE_ONCE(s->count, s->count + ours);
+		return IRQ_RETVAL(ours);
+	}
+
+	start = handler_clock();
+	ours = source_ack(s);
+	if (ours) {
+		s->count++;
+		if (s->hard_ns)
+			burn(s->hard_ns);
+		if (s->soft_ns)
+			tasklet_schedule(&s->tasklet);
+		if (IS_ENABLED(CONFIG_IRQ_POLL) && s->poll_ns)
+			irq_poll_sched(&s->poll);
+	}
+	/* What IRQ_WAKE_THREAD does, but inside of what is told */
+	wake = ours && s->thread_ns;
+	if (wake && in_hardirq())
+		irq_wake_thread(irq, s);
+	s->hard += told(handler_clock() - start);
+	return wake && !in_hardirq() ? IRQ_WAKE_THREAD : IRQ_RETVAL(ours);
+}
+
+static void source_tasklet(struct tasklet_struct *tasklet)
+{
+	struct source *s = from_tasklet(s, tasklet, tasklet);
+	u64 start = handler_clock();
+
+	burn(s->soft_ns);
+	s->soft += told(handler_clock() - start);
+}
+
+static int source_poll(struct irq_poll *poll, int budget)
+{
+	struct source *s = container_of(poll, struct source, poll);
+	u64 start = handler_clock();
+
+	burn(s->poll_ns);
+	irq_poll_complete(poll);
+	s->soft += told(handler_clock() - start);
+	return 0;
+}
+
+static irqreturn_t source_thread(int irq, void *data)
+{
+	u64 start = thread_clock();
+	struct source *s = data;
+
+	burn(s->thread_ns);
+	s->thread += told(thread_clock() - start);
+	return IRQ_HANDLED;
+}
+
+static enum hrtimer_restart source_timer(struct hrtimer *timer)
+{
+	struct source *s = container_of(timer, struct source, timer);
+
+	if (!running || !s->rate)
+		return HRTIMER_NORESTART;
+	source_raise(s);
+	hrtimer_forward_now(timer, ns_to_ktime(NSEC_PER_SEC / s->rate));
+	return HRTIMER_RESTART;
+}
+
+/* On raise_cpu. The sources are not in step with each other. */
+static void start_here(void *data)
+{
+	for (int i = 0; i < nr_sources; i++) {
+		if (sources[i].rate)
+			hrtimer_start(&sources[i].timer, ns_to_ktime(i * 137 * NSEC_PER_USEC),
+				      HRTIMER_MODE_REL_PINNED_HARD);
+	}
+}
+
+static int run_get(void *data, u64 *value)
+{
+	*value = running;
+	return 0;
+}
+
+static int run_set(void *data, u64 value)
+{
+	running = false;
+	for (int i = 0; i < nr_sources; i++)
+		hrtimer_cancel(&sources[i].timer);
+	if (!value)
+		return 0;
+	running = true;
+	return smp_call_function_single(raise_cpu, start_here, NULL, 1);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(run_fops, run_get, run_set, "%llu\n");
+
+static int account_show(struct seq_file *m, void *data)
+{
+	for (int i = 0; i < nr_sources; i++) {
+		struct source *s = &sources[i];
+
+		seq_printf(m, "%d %u %llu %llu %llu %llu\n", i, s->irq, READ_ONCE(s->hard),
+			   READ_ONCE(s->soft), READ_ONCE(s->thread), READ_ONCE(s->count));
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(account);
+
+static int softirqs_show(struct seq_file *m, void *data)
+{
+	for (int vec = 0; vec < NR_SOFTIRQS; vec++) {
+		u64 sum = 0;
+		int cpu;
+
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(per_cpu(seen, cpu).vector[vec]);
+		seq_printf(m, "%d %llu\n", vec, sum);
+	}
+	return 0;
+}
+
+DEFINE_SHOW_ATTRIBUTE(softirqs);
+
+static int compare(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int bench_show(struct seq_file *m, void *data)
+{
+	struct source *s = m->private;
+	u32 *served = kvcalloc(BENCH, 2 * sizeof(*served), GFP_KERNEL), *nothing = served + BENCH;
+	int ret = 0;
+
+	if (!served)
+		return -ENOMEM;
+	for (int i = 0; i < BENCH && !ret; i++) {
+		u64 count = READ_ONCE(s->count), start = clock();
+
+		source_raise(s);
+		while (READ_ONCE(s->count) == count && !ret) {
+			cpu_relax();
+			if (clock() - start > NSEC_PER_SEC)
+				ret = -ETIMEDOUT;
+		}
+		served[i] = clock() - start;
+
+		start = clock();
+		if (s->mmio)
+			writel(0, s->mmio + EDU_RAISE);
+		else
+			outb(0, TESTDEV + s->line);
+		nothing[i] = clock() - start;
+	}
+	sort(served, BENCH, sizeof(*served), compare, NULL);
+	sort(nothing, BENCH, sizeof(*nothing), compare, NULL);
+	if (!ret)
+		seq_printf(m, "%u %u %u\n", served[BENCH / 2], nothing[BENCH / 2], BENCH);
+	kvfree(served);
+	return ret;
+}
+DEFINE_SHOW_ATTRIBUTE(bench);
+
+static int source_add(struct source *s, unsigned int irq, unsigned long flags)
+{
+	char name[4];
+	struct dentry *d;
+	int ret;
+
+	s->irq = irq;
+	tasklet_setup(&s->tasklet, source_tasklet);
+	if (IS_ENABLED(CONFIG_IRQ_POLL))
+		irq_poll_init(&s->poll, 1, source_poll);
+	hrtimer_setup(&s->timer, source_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	ret = request_threaded_irq(irq, source_handler, source_thread, flags, "known_cost", s);
+	if (ret)
+		return ret;
+
+	snprintf(name, sizeof(name), "%d", nr_sources++);
+	d = debugfs_create_dir(name, dir);
+	debugfs_create_u32("hard_ns", 0600, d, &s->hard_ns);
+	debugfs_create_u32("soft_ns", 0600, d, &s->soft_ns);
+	debugfs_create_u32("poll_ns", 0600, d, &s->poll_ns);
+	debugfs_create_u32("thread_ns", 0600, d, &s->thread_ns);
+	debugfs_create_u32("rate", 0600, d, &s->rate);
+	debugfs_create_file("bench", 0400, d, s, &bench_fops);
+	return 0;
+}
+
+static void source_remove(struct source *s)
+{
+	hrtimer_cancel(&s->timer);
+	free_irq(s->irq, s);
+	tasklet_kill(&s->tasklet);
+	if (IS_ENABLED(CONFIG_IRQ_POLL))
+		irq_poll_disable(&s->poll);
+}
+
+static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct source *s = &sources[nr_sources];
+	int ret;
+
+	if (nr_sources == MAX_SOURCES)
+		return -ENOSPC;
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return ret;
+	s->mmio = pcim_iomap(pdev, 0, 0);
+	if (!s->mmio)
+		return -ENOMEM;
+	pci_set_master(pdev);
+	ret = pci_alloc_irq_vectors(pdev, 1, 1, msi ? PCI_IRQ_MSI : PCI_IRQ_INTX);
+	if (ret < 0)
+		return ret;
+	s->pdev = pdev;
+	pci_set_drvdata(pdev, s);
+	ret = source_add(s, pci_irq_vector(pdev, 0), msi ? 0 : IRQF_SHARED);
+	if (ret)
+		pci_free_irq_vectors(pdev);
+	return ret;
+}
+
+static void edu_remove(struct pci_dev *pdev)
+{
+	source_remove(pci_get_drvdata(pdev));
+	pci_free_irq_vectors(pdev);
+}
+
+static const struct pci_device_id edu_ids[] = {
+	{ PCI_DEVICE(0x1234, 0x11e8) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, edu_ids);
+
+static struct pci_driver edu_driver = {
+	.name		= "known_cost",
+	.id_table	= edu_ids,
+	.probe		= edu_probe,
+	.remove		= edu_remove,
+};
+
+static void free_all(void)
+{
+	running = false;
+	debugfs_remove(dir);
+	pci_unregister_driver(&edu_driver);
+	for (int i = 0; i < nr_sources; i++) {
+		if (!sources[i].pdev)
+			source_remove(&sources[i]);
+	}
+	probes_remove();
+}
+
+static int __init known_cost_init(void)
+{
+	int ret;
+
+	/* The tracepoints would count in what an interrupt costs */
+	ret = bare ? 0 : probes_add();
+	if (ret) {
+		probes_remove();
+		return ret;
+	}
+	dir = debugfs_create_dir("known_cost", NULL);
+	debugfs_create_file_unsafe("run", 0600, dir, NULL, &run_fops);
+	debugfs_create_file("account", 0400, dir, NULL, &account_fops);
+	debugfs_create_file("softirqs", 0400, dir, NULL, &softirqs_fops);
+	ret = pci_register_driver(&edu_driver);
+	if (ret) {
+		debugfs_remove(dir);
+		probes_remove();
+		return ret;
+	}
+	for (int i = 0; i < nr_lines && !ret && nr_sources < MAX_SOURCES; i++) {
+		sources[nr_sources].line = lines[i];
+		ret = source_add(&sources[nr_sources], lines[i], 0);
+	}
+	if (!nr_sources)
+		ret = -ENODEV;
+	if (ret)
+		free_all();
+	return ret;
+}
+module_init(known_cost_init);
+
+static void __exit known_cost_exit(void)
+{
+	free_all();
+}
+module_exit(known_cost_exit);
+
+MODULE_DESCRIPTION("Interrupts of a known cost");
+MODULE_LICENSE("GPL");
