@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Moving an interrupt inside its affinity mask.
+/**
+ * DOC: irq-balance-move
  *
  * The user's mask is policy: irq_common_data.affinity, what
  * /proc/irq/N/smp_affinity shows, what hotplug falls back to. The CPU of the
@@ -13,7 +13,7 @@
  * IRQD_BALANCE_PENDING, which the flow handlers' test for the user's pending
  * move looks at in the same load, and applied by the next interrupt.
  *
- * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only:
+ * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only::
  *
  *   set	irq_balance_move(), never with IRQD_SETAFFINITY_PENDING
  *   done	irq_balance_move_masked(), from irq_move_masked_irq()
@@ -23,10 +23,17 @@
  *
  * The pending mask is not used: it is what readers of the affinity mask are
  * shown and what CPU hotplug makes the user's mask.
+ *
+ * Affinity notifiers are not called either: some save the mask that they are
+ * given and write it back later. Who has to know where an interrupt really is
+ * asks for it with irq_set_move_notifier().
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>
+#include <linux/interrupt.h>
 #include <linux/irq.h>
+#include <linux/kref.h>
+#include <linux/workqueue.h>
 
 #include "internals.h"
 
@@ -106,6 +113,59 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 	return IRQ_BALANCE_MOVABLE;
 }
 
+static void irq_balance_notify_work(struct work_struct *work)
+{
+	struct irq_affinity_notify *notify = container_of(work, struct irq_affinity_notify,
+							  moved_work);
+	struct irq_desc *desc = irq_to_desc(notify->irq);
+	unsigned int cpu = nr_cpu_ids;
+
+	if (desc) {
+		scoped_guard(raw_spinlock_irq, &desc->lock)
+			cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+	}
+	if (cpu < nr_cpu_ids)
+		notify->moved(notify, cpumask_of(cpu));
+	kref_put(&notify->kref, notify->release);
+}
+
+/**
+ * irq_balance_init_notify - Prepare an affinity notifier to be told of moves
+ * @notify:	the notifier
+ *
+ * Context: any.
+ */
+void irq_balance_init_notify(struct irq_affinity_notify *notify)
+{
+	INIT_WORK(&notify->moved_work, irq_balance_notify_work);
+}
+
+/**
+ * irq_balance_cancel_notify - Wait until an affinity notifier hears of no more moves
+ * @notify:	the notifier, no descriptor points at it any more
+ *
+ * Context: process context, may sleep.
+ */
+void irq_balance_cancel_notify(struct irq_affinity_notify *notify)
+{
+	if (cancel_work_sync(&notify->moved_work))
+		kref_put(&notify->kref, notify->release);
+}
+
+static void irq_balance_notify(struct irq_desc *desc)
+{
+	struct irq_affinity_notify *notify = desc->affinity_notify;
+
+	lockdep_assert_held(&desc->lock);
+
+	if (!notify || !notify->moved)
+		return;
+
+	kref_get(&notify->kref);
+	if (!schedule_work(&notify->moved_work))
+		kref_put(&notify->kref, notify->release);
+}
+
 /*
  * An online target cannot go away meanwhile: CPUs leave the online mask in
  * stop_machine(), which waits for this CPU to enable interrupts.
@@ -113,11 +173,15 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
+	int ret;
 
 	if (!cpu_online(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(data)))
 		return -ENODEV;
 
-	return irq_set_effective_cpu(data, cpu);
+	ret = irq_set_effective_cpu(data, cpu);
+	if (!ret)
+		irq_balance_notify(desc);
+	return ret;
 }
 
 /**

@@ -6,6 +6,7 @@
 #ifndef _KERNEL_IRQ_BALANCE_MOVE_H
 #define _KERNEL_IRQ_BALANCE_MOVE_H
 
+#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/slab.h>
@@ -65,6 +66,8 @@ int irq_balance_move_result(struct irq_desc *desc);
 bool irq_balance_move_masked(struct irq_desc *desc);
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
+void irq_balance_init_notify(struct irq_affinity_notify *notify);
+void irq_balance_cancel_notify(struct irq_affinity_notify *notify);
 
 static inline void irq_balance_free_desc(struct irq_desc *desc)
 {
@@ -75,6 +78,8 @@ static inline void irq_balance_free_desc(struct irq_desc *desc)
 
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
+static inline void irq_balance_init_notify(struct irq_affinity_notify *notify) { }
+static inline void irq_balance_cancel_notify(struct irq_affinity_notify *notify) { }
 static inline void irq_balance_free_desc(struct irq_desc *desc) { }
 
 #endif /* !CONFIG_IRQ_BALANCE */

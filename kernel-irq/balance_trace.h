@@ -19,6 +19,9 @@ TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_HOTPLUG);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_ROTATE);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_COMPACT);
 
+TRACE_DEFINE_ENUM(IRQ_BALANCE_OFF);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_OBSERVE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_ON);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_BALANCE);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_ROTATE);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_COMPACT);
@@ -54,6 +57,28 @@ irq_balance_fixed_words
 #undef EMe
 #define EM(a, b)	{ a, b },
 #define EMe(a, b)	{ a, b }
+
+/**
+ * irq_balance_state - The balancer was switched
+ * @mode:	what it does from now on, having forgotten everything
+ */
+TRACE_EVENT(irq_balance_state,
+	    TP_PROTO(unsigned int mode),
+
+	    TP_ARGS(mode),
+
+	    TP_STRUCT__entry(__field(unsigned int, mode)
+	    ),
+
+	    TP_fast_assign(__entry->mode = mode;
+	    ),
+
+	    TP_printk("state=%s",
+		      __print_symbolic(__entry->mode,
+				       { IRQ_BALANCE_OFF, "off" },
+				       { IRQ_BALANCE_OBSERVE, "observe" },
+				       { IRQ_BALANCE_ON, "on" }))
+);
 
 /**
  * irq_balance_settings - The settings, at the first pass that is traced and when

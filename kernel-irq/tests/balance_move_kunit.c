@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what the interrupt balancer does to descriptors: moving inside
- * the affinity mask, and measuring. The interrupts are real, the chip is not.
+ * KUnit tests of how the interrupt balancer moves an interrupt inside its
+ * affinity mask. The interrupts are real, the chip is not.
  */
+#include <linux/cpu_rmap.h>
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
-#include <linux/processor.h>
-#include <linux/sched/clock.h>
 
 #include <kunit/test.h>
 
@@ -332,84 +331,126 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
 }
 
-static irqreturn_t slow_handler(int irq, void *data)
+/* What affinity notifiers were told */
+struct fake_notify {
+	struct irq_affinity_notify	notify;
+	struct cpumask			mask;
+	struct cpumask			moved;
+	unsigned int			masks;
+	unsigned int			moves;
+};
+
+static void fake_notify_mask(struct irq_affinity_notify *notify, const cpumask_t *mask)
+{
+	struct fake_notify *fake = container_of(notify, struct fake_notify, notify);
+
+	cpumask_copy(&fake->mask, mask);
+	fake->masks++;
+}
+
+static void fake_notify_move(struct irq_affinity_notify *notify, const cpumask_t *mask)
+{
+	struct fake_notify *fake = container_of(notify, struct fake_notify, notify);
+
+	cpumask_copy(&fake->moved, mask);
+	fake->moves++;
+}
+
+static void fake_notify_release(struct kref *kref) { }
+
+static void notifier_is_told_the_mask_only(struct kunit *test)
+{
+	struct irq_chip *chips[] = { &fake_direct_chip, &fake_deferred_chip };
+	struct fake_notify *n = kunit_kzalloc(test, sizeof(*n), GFP_KERNEL);
+	unsigned int i, to;
+
+	KUNIT_ASSERT_NOT_NULL(test, n);
+	for (i = 0; i < ARRAY_SIZE(chips); i++) {
+		struct fake *fake = fake_irq(test, chips[i]);
+
+		fake_raise(fake);
+		to = other_cpu(fake);
+		memset(n, 0, sizeof(*n));
+		n->notify.notify = fake_notify_mask;
+		n->notify.release = fake_notify_release;
+		irq_set_move_notifier(&n->notify, fake_notify_move);
+		KUNIT_ASSERT_EQ(test, irq_set_affinity_notifier(fake->irq, &n->notify), 0);
+
+		fake_move(fake, to);
+		fake_raise(fake);
+		flush_work(&n->notify.moved_work);
+		KUNIT_EXPECT_EQ(test, n->moves, 1);
+		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->moved, cpumask_of(to)));
+		KUNIT_EXPECT_EQ(test, n->masks, 0);
+
+		/* Which fails, so there is nothing to tell */
+		fake->error = -EBUSY;
+		fake_move(fake, other_cpu(fake));
+		fake_raise(fake);
+		flush_work(&n->notify.moved_work);
+		KUNIT_EXPECT_EQ(test, n->moves, 1);
+		fake->error = 0;
+
+		irq_set_affinity(fake->irq, cpumask_of(to));
+		flush_work(&n->notify.work);
+		KUNIT_EXPECT_EQ(test, n->masks, 1);
+		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->mask, cpumask_of(to)));
+		KUNIT_EXPECT_EQ(test, n->moves, 1);
+		irq_set_affinity_notifier(fake->irq, NULL);
+	}
+}
+
+static void rmap_follows(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_affinity_notify *notify;
+	unsigned int to = other_cpu(fake);
+	struct cpu_rmap *rmap;
+	unsigned int cpu;
+
+	if (!IS_ENABLED(CONFIG_CPU_RMAP))
+		kunit_skip(test, "needs CPU_RMAP");
+
+	rmap = alloc_irq_cpu_rmap(1);
+	KUNIT_ASSERT_NOT_NULL(test, rmap);
+	KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, fake->irq), 0);
+	notify = READ_ONCE(fake->desc->affinity_notify);
+
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
+	flush_work(&notify->moved_work);
+	for_each_online_cpu(cpu)
+		KUNIT_EXPECT_EQ(test, !rmap->near[cpu].dist, cpu == to);
+	free_irq_cpu_rmap(rmap);
+}
+
+static irqreturn_t thread_handler(int irq, void *data)
 {
 	struct fake *fake = data;
-	u64 start = local_clock();
 
-	/* Not udelay(), whose calibration may be wrong where time is emulated */
-	fake->handled++;
-	while (local_clock() - start < fake->error * NSEC_PER_USEC)
-		cpu_relax();
+	WRITE_ONCE(fake->handled, BIT(16) + smp_processor_id());
 	return IRQ_HANDLED;
 }
 
-/* Samples stand for what is between them: no interrupt is left out or doubled */
-static void load_counts_every_interrupt(struct kunit *test)
+static irqreturn_t wake_handler(int irq, void *data)
 {
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	struct irq_balance_load before, after;
-	unsigned int i;
-
-	irq_balance_load_get();
-	KUNIT_ASSERT_EQ(test, irq_balance_load_read(fake->irq, &before), 0);
-	for (i = 1; i <= 3000; i++) {
-		fake_raise(fake);
-		if (i % 500)
-			continue;
-		KUNIT_ASSERT_EQ(test, irq_balance_load_read(fake->irq, &after), 0);
-		KUNIT_EXPECT_EQ(test, after.count - before.count, i);
-		KUNIT_EXPECT_GE(test, after.time_ns, before.time_ns);
-	}
-	/* That was too fast to time each of them */
-	KUNIT_EXPECT_GT(test, fake->desc->balance.gap, 1);
-	irq_balance_load_put();
+	return IRQ_WAKE_THREAD;
 }
 
-static void load_is_time(struct kunit *test)
+static void thread_follows(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	struct irq_balance_load before, after;
-	unsigned int i, us;
-	u64 spent;
+	unsigned int i, to;
 
 	free_irq(fake->irq, fake);
-	KUNIT_ASSERT_EQ(test, 0,
-			request_irq(fake->irq, slow_handler, IRQF_NO_THREAD, "slow", fake));
-
-	irq_balance_load_get();
-	for (us = 20; us <= 200; us *= 10) {
-		u64 start = local_clock();
-
-		fake->error = us;
-		irq_balance_load_read(fake->irq, &before);
-		for (i = 0; i < 20000 / us; i++)
-			fake_raise(fake);
-		irq_balance_load_read(fake->irq, &after);
-		spent = local_clock() - start;
-
-		/* The handler takes at least that long, and nothing else was there */
-		KUNIT_EXPECT_GE(test, after.time_ns - before.time_ns, 16 * NSEC_PER_MSEC);
-		KUNIT_EXPECT_LE(test, after.time_ns - before.time_ns, spent + spent / 4);
-		KUNIT_EXPECT_GE(test, after.max_ns, us * NSEC_PER_USEC);
+	KUNIT_ASSERT_EQ(test, 0, request_threaded_irq(fake->irq, wake_handler, thread_handler, 0,
+						      "threaded", fake));
+	for (i = 0; i < 4; i++) {
+		to = other_cpu(fake);
+		KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
+		fake_raise(fake);
+		synchronize_irq(fake->irq);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(fake->handled), BIT(16) + to);
 	}
-	irq_balance_load_put();
-	fake->error = 0;
-}
-
-static void load_stands_still_when_off(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	enum irq_balance_mode mode = irq_balance_get_mode();
-	struct irq_balance_load before, after;
-
-	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
-	irq_balance_load_read(fake->irq, &before);
-	fake_raise(fake);
-	irq_balance_load_read(fake->irq, &after);
-	KUNIT_EXPECT_EQ(test, after.count, before.count);
-	KUNIT_EXPECT_EQ(test, fake->handled, 1);
-	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
 }
 
 static struct kunit_case irq_balance_move_cases[] = {
@@ -423,13 +464,9 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(chip_that_writes_the_mask_is_put_back),
 	KUNIT_CASE(shutdown_calls_it_off),
 	KUNIT_CASE(fixed_ones_stay),
-	{}
-};
-
-static struct kunit_case irq_balance_load_cases[] = {
-	KUNIT_CASE(load_counts_every_interrupt),
-	KUNIT_CASE(load_is_time),
-	KUNIT_CASE(load_stands_still_when_off),
+	KUNIT_CASE(notifier_is_told_the_mask_only),
+	KUNIT_CASE(rmap_follows),
+	KUNIT_CASE(thread_follows),
 	{}
 };
 
@@ -438,9 +475,4 @@ static struct kunit_suite irq_balance_move_suite = {
 	.test_cases	= irq_balance_move_cases,
 };
 
-static struct kunit_suite irq_balance_load_suite = {
-	.name		= "irq_balance_load",
-	.test_cases	= irq_balance_load_cases,
-};
-
-kunit_test_suites(&irq_balance_move_suite, &irq_balance_load_suite);
+kunit_test_suite(irq_balance_move_suite);

@@ -82,7 +82,7 @@ enum bt_flavour {
 
 /**
  * struct bt_source - A device, its wire to the irqchip, and its driver
- * @mutex:	serializes whatever changes the interrupt or its mask, but moves
+ * @mutex:	see there
  * @irq:	Linux's number of the interrupt, 0 if it could not be had again
  * @hwirq:	index of the source
  * @data:	top level irq_data
@@ -106,6 +106,7 @@ enum bt_flavour {
  * @work:	and delivers it there, in hard interrupt context
  */
 struct bt_source {
+	/* Serializes whatever changes the interrupt or its mask, but moves */
 	struct mutex			mutex;
 	unsigned int			irq;
 	irq_hw_number_t			hwirq;
@@ -265,6 +266,7 @@ static enum hrtimer_restart bt_fire(struct hrtimer *timer)
 	scoped_guard(raw_spinlock, &s->lock) {
 		if (!s->active)
 			break;
+		/* Pairs with bt_handler() */
 		if (s->raised == smp_load_acquire(&s->handled)) {
 			s->raised_at = jiffies;
 			WRITE_ONCE(s->raised, s->raised + 1);
@@ -272,7 +274,8 @@ static enum hrtimer_restart bt_fire(struct hrtimer *timer)
 				bt_raise(s);
 		} else if (time_after(jiffies, s->raised_at + msecs_to_jiffies(timeout_ms))) {
 			s->active = false;
-			bt_fail(lost, "irq %u was raised for CPU%u and not handled", s->irq, s->route);
+			bt_fail(lost, "irq %u was raised for CPU%u and not handled", s->irq,
+				s->route);
 		}
 	}
 	hrtimer_forward_now(timer, NSEC_PER_SEC / rate);
@@ -412,13 +415,13 @@ static const struct irq_domain_ops bt_domain_ops = {
 static irqreturn_t bt_handler(int irq, void *dev)
 {
 	struct bt_source *s = dev;
-	unsigned long raised = smp_load_acquire(&s->raised);
+	unsigned long raised = READ_ONCE(s->raised);
 
 	if (s->handled == raised) {
 		bt_fail(extra, "irq %u was handled once more than raised", irq);
 		return IRQ_HANDLED;
 	}
-	/* From here on the device may raise the next one */
+	/* From here on the device may raise the next one. Pairs with bt_fire(). */
 	smp_store_release(&s->handled, raised);
 	udelay(cost_us);
 

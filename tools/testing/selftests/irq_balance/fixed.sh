@@ -6,12 +6,7 @@
 
 begin
 now=
-read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
-[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
-find_sources 4
-[ ${#SOURCES[@]} -ge 3 ] ||
-	skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 3 are needed"
-trace_start || skip_all "no tracepoints of the balancer"
+stage find_sources 4 3
 ktap_set_plan 5
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
 

@@ -6,13 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 
 begin
-read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
-[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
-[ -w "/sys/devices/system/cpu/cpu${cpus[-1]}/online" ] || skip_all "CPUs cannot go offline"
-find_sources 4
-[ ${#SOURCES[@]} -ge 2 ] ||
-	skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
-trace_start || skip_all "no tracepoints of the balancer"
+need_hotplug
+stage find_sources 4 2
 ktap_set_plan 4
 
 # What the kernel does to the masks by itself

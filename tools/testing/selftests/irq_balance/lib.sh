@@ -223,6 +223,37 @@ crowd() {
 	done
 }
 
+# For tests that take CPUs offline
+need_hotplug() {
+	local last
+	last=$(online_cpus | tail -n 1)
+	[ -w "/sys/devices/system/cpu/cpu$last/online" ] || skip_all "CPUs cannot go offline"
+}
+
+# stage find_sources|find_busy WANTED LEAST: sets cpus and SOURCES and begins to
+# trace, or skips the test
+stage() {
+	read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
+	[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
+	"$1" "$2"
+	[ ${#SOURCES[@]} -ge "$3" ] ||
+		skip_all "${#SOURCES[@]} interrupts that can be moved and raised, $3 needed"
+	trace_start || skip_all "no tracepoints of the balancer"
+}
+
+# Settings with which every heavy interrupt moves all the time
+restless() {
+	local f
+	for f in policy rotate_ms interval_min_ms interval_max_ms cooldown_ms; do
+		save $BALANCER/$f
+	done
+	echo 20 >$BALANCER/cooldown_ms
+	echo 20 >$BALANCER/interval_min_ms
+	echo 40 >$BALANCER/interval_max_ms
+	echo 20 >$BALANCER/rotate_ms
+	echo rotate >$BALANCER/policy
+}
+
 places() { # where the interrupts are: "irq:cpu ..."
 	local irq
 	for irq; do printf '%s:%s ' "$irq" "$(cpu_of "$irq")"; done

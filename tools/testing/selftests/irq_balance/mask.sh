@@ -7,15 +7,10 @@
 
 begin
 now=
-read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
-[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
-find_sources 3
-[ ${#SOURCES[@]} -ge 1 ] || skip_all "no interrupt that can be moved and raised"
-trace_start || skip_all "no tracepoints of the balancer"
+stage find_sources 3 1
 irq=${SOURCES[0]}
 ktap_set_plan 5
 
-for f in policy rotate_ms interval_min_ms interval_max_ms cooldown_ms; do save $BALANCER/$f; done
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
 masks >"$TMP/masks.0"
 declare -A mask
@@ -24,11 +19,7 @@ for i in "${SOURCES[@]}"; do
 	mask[$i]=$now
 done
 
-echo 20 >$BALANCER/cooldown_ms
-echo 20 >$BALANCER/interval_min_ms
-echo 40 >$BALANCER/interval_max_ms
-echo 20 >$BALANCER/rotate_ms
-echo rotate >$BALANCER/policy
+restless
 state on
 # so slow that a move is pending for a while, so long that it is heavy
 load "$RATE" "${SOURCES[@]}"

@@ -6,13 +6,8 @@
 
 begin
 new=
-read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
-[ ${#cpus[@]} -ge 2 ] || skip_all "one CPU"
-[ -w "/sys/devices/system/cpu/cpu${cpus[-1]}/online" ] || skip_all "CPUs cannot go offline"
-find_busy 4
-[ ${#SOURCES[@]} -ge 2 ] ||
-	skip_all "${#SOURCES[@]} interrupts that can be moved and raised, 2 are needed"
-trace_start || skip_all "no tracepoints of the balancer"
+need_hotplug
+stage find_busy 4 2
 want=${#SOURCES[@]}
 [ "$want" -le ${#cpus[@]} ] || want=${#cpus[@]}
 ktap_set_plan 8

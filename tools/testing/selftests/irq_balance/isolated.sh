@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# CPUs that are isolated, at boot or by a cpuset partition, get no interrupts
+# from the balancer, and those that they have are taken away.
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+begin
+now=
+stage find_sources 4 2
+ktap_set_plan 5
+for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
+all=${cpus[0]}-${cpus[-1]}
+
+members() { # list of CPUs: as words
+	local part
+	for part in ${1//,/ }; do seq "${part%-*}" "${part#*-}"; done
+}
+moved_to() { # CPU...: how often
+	local cpu n=0
+	for cpu; do n=$((n + $(grep -c " irq_balance_move: .* to=$cpu " "$TRACE/trace"))); done
+	echo $n
+}
+on_any() { # CPU...: is a source on one of them?
+	local cpu where
+	for i in "${SOURCES[@]}"; do
+		where=$(cpu_of "$i")
+		for cpu; do [ "$where" != "$cpu" ] || return 0; done
+	done
+	return 1
+}
+leave() { # CPU...: until no source is on one of them, for 5 s
+	local tries=0
+	while on_any "$@"; do
+		[ $((tries += 1)) -le 50 ] || return
+		sleep 0.1
+	done
+}
+put() { # CPU: all sources there, with all CPUs in their masks
+	local irq
+	state off
+	for irq in "${SOURCES[@]}"; do echo "$1" >"/proc/irq/$irq/smp_affinity_list"; done
+	load "$RATE" "${SOURCES[@]}"
+	sleep 0.5
+	for irq in "${SOURCES[@]}"; do echo "$all" >"/proc/irq/$irq/smp_affinity_list"; done
+}
+
+value /sys/devices/system/cpu/isolated now
+if [ -z "$now" ]; then
+	ktap_test_skip "isolated at boot: interrupts leave: none is, see isolcpus="
+	ktap_test_skip "isolated at boot: no interrupt is moved there: none is, see isolcpus="
+else
+	mapfile -t isolated < <(members "$now")
+	put "${isolated[0]}"
+	trace_clear
+	state on
+	leave "${isolated[@]}"
+	result "isolated at boot: interrupts leave" $? "isolated $now: $(places "${SOURCES[@]}")"
+	restless
+	[ "$BREAK" = pin ] && echo "${isolated[0]}" >"/proc/irq/${SOURCES[0]}/smp_affinity_list"
+	sleep 3
+	[ "$(traced move)" -ge 5 ] && [ "$(moved_to "${isolated[@]}")" = 0 ] && ! on_any "${isolated[@]}"
+	result "isolated at boot: no interrupt is moved there" $? "$(traced move) moves"
+	quiet
+	echo balance >$BALANCER/policy
+fi
+
+# A partition of the last CPUs, not of those that were isolated at boot
+group=/sys/fs/cgroup/irq_balance_test
+dissolve() {
+	[ ! -d $group ] || { echo member >$group/cpuset.cpus.partition; rmdir $group; }
+}
+free=()
+for i in "${cpus[@]}"; do
+	members "$now" | grep -qx "$i" || free+=("$i")
+done
+if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers ||
+   ! echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control || ! mkdir $group; then
+	ktap_test_skip "partition: interrupts leave: no cpusets or too few CPUs"
+	ktap_test_skip "partition: no interrupt is moved there: no cpusets or too few CPUs"
+	ktap_test_skip "partition dissolved: the CPUs are used again: no cpusets or too few CPUs"
+	ktap_finished
+fi
+trap 'dissolve; cleanup' EXIT
+isolated=("${free[-2]}" "${free[-1]}")
+put "${isolated[1]}"
+echo "${isolated[0]},${isolated[1]}" >$group/cpuset.cpus
+echo isolated >$group/cpuset.cpus.partition
+value $group/cpuset.cpus.partition now
+ktap_print_msg "CPUs ${isolated[*]} are: $now"
+trace_clear
+state on
+[ "$now" = isolated ] && leave "${isolated[@]}"
+result "partition: interrupts leave" $? "$(places "${SOURCES[@]}")"
+
+restless
+[ "$BREAK" = pin ] && dissolve
+sleep 3
+[ "$(traced move)" -ge 5 ] && [ "$(moved_to "${isolated[@]}")" = 0 ] && ! on_any "${isolated[@]}"
+result "partition: no interrupt is moved there" $? "$(traced move) moves"
+
+dissolve
+tries=0
+until [ "$(moved_to "${isolated[@]}")" -gt 0 ] || [ $((tries += 1)) -gt 50 ]; do sleep 0.1; done
+[ $tries -le 50 ]
+result "partition dissolved: the CPUs are used again" $? "$(moved_to "${isolated[@]}") moves there"
+quiet
+
+ktap_finished
