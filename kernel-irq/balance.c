@@ -4,12 +4,13 @@
  *
  * The thread ties together parts that do not know each other::
  *
- *   balance_load.c	measures what each interrupt costs	(load map)
+ *   balance_load.c	measures what each interrupt costs	(load map),
+ *			with balance_softirq.c and balance_thread.c
  *   balance_plan.c	decides which CPU should serve it	(balance map)
  *   balance_move.c	changes the effective CPU
  *   balance.c		collects, asks, publishes; starts and stops
  *   balance_param.c	takes what the user says, at boot too
- *   balance_sysfs.c	lets the user look and tune
+ *   balance_sysfs.c	lets the user look and tune, with balance_cpus.c
  *
  * A pass
  * ~~~~~~
@@ -108,7 +109,6 @@
 #include <linux/init.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
-#include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
@@ -123,6 +123,8 @@
 
 #include "internals.h"
 #include "balance.h"
+#include "balance_charge.h"
+#include "balance_pace.h"
 
 #define CREATE_TRACE_POINTS
 #include "balance_trace.h"
@@ -131,13 +133,15 @@
 #define IRQ_BALANCE_FULL_NS	(10 * NSEC_PER_SEC)
 
 /**
- * struct irq_balance_source - Where the times of a CPU come from
+ * struct irq_balance_source - What is known of a CPU besides its interrupts
  * @own:	highest softirq time so far that no interrupt was charged for, ns
  * @full_until:	ktime_get_ns() until which it gets no newcomers
+ * @fixed:	load of the interrupts at the last pass that may not be moved, ns/s
  */
 struct irq_balance_source {
 	u64	own;
 	u64	full_until;
+	u64	fixed;
 };
 
 /* Everything that a pass works on, under irq_balance_pass_mutex */
@@ -176,6 +180,7 @@ static struct task_struct *irq_balance_task;
 static bool irq_balance_ready;
 static u64 irq_balance_past_cpu_time;
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_wait);
+static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
 static bool irq_balance_kicked;
 static bool irq_balance_wanted;
 static bool irq_balance_new_topology;
@@ -272,20 +277,17 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 
 	for_each_possible_cpu(cpu) {
 		struct irq_balance_source *source = &map->sources[cpu];
-		u64 own = kcpustat_field(CPUTIME_SOFTIRQ, cpu) - irq_balance_soft_charged_on(cpu);
 		struct irq_balance_cpu *c = &map->cpus[cpu];
 
 		/*
 		 * Softirq time that was charged to no interrupt is the CPU's own.
-		 * Both terms come in jumps and what goes down comes up again, so
-		 * only a new maximum counts. Hard interrupts that cannot be moved
-		 * are in the map. The rest of the CPU's hard interrupt time is the
-		 * entry and exit of the others, which moves with them.
+		 * Hard interrupts that cannot be moved are in the map. The rest of
+		 * the CPU's hard interrupt time is its tick, which each CPU has, and
+		 * the entry and exit of the others, which moves with them. kcpustat
+		 * is of no use here: what is in it depends on IRQ time accounting.
 		 */
-		if ((s64)(own - source->own) > 0) {
-			c->time += own - source->own;
-			source->own = own;
-		}
+		c->time += irq_balance_advance(&source->own, irq_balance_soft_own_on(cpu));
+		source->fixed = 0;
 
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable))
 			WRITE_ONCE(irq_balance_untold, true);
@@ -429,7 +431,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->irq = irq_desc_get_irq(desc);
 	irq->node = irq_desc_get_node(desc);
 	irq->cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
-	irq->time = load.time_ns + load.soft_ns;
+	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
 	irq->state = &entry->state;
 
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
@@ -537,6 +539,12 @@ static void irq_balance_publish_one(struct irq_desc *desc, struct irq_balance_ir
 			       irq->load, irq->gain);
 }
 
+/* An interrupt's load as it weighs on the CPU that serves it */
+static u64 irq_balance_weight(struct irq_balance_map *map, struct irq_balance_irq *irq)
+{
+	return div_u64(irq->load * IRQ_BALANCE_CAPACITY, map->cpus[irq->cpu].capacity);
+}
+
 /*
  * Whether this pass changes what is proposed. A plan that is not carried out is
  * given up and begun again while it is wanted: it stays proposed in between.
@@ -577,6 +585,8 @@ static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned i
 		if (anew)
 			WRITE_ONCE(entry->proposal,
 				   observe && irq->state->planned ? irq->state->target + 1 : 0);
+		if (!irq->allowed && irq->cpu < nr_cpu_ids)
+			map->sources[irq->cpu].fixed += irq_balance_weight(map, irq);
 		if (irq->target != irq->cpu)
 			irq_balance_publish_one(desc, irq);
 		irq_desc_put_ref(desc);
@@ -673,8 +683,89 @@ static u64 irq_balance_run(bool sure)
 				       policy->active ? policy->after : irq_balance_worst(map),
 				       moves, policy->interval_ms);
 	irq_balance_publish(map, now, moves);
+	wake_up_all(&irq_balance_pass_wait);
 
 	return policy->next;
+}
+
+/* Whether the last pass was long ago, as nothing was heavy then */
+static bool irq_balance_is_stale(void)
+{
+	u64 last = READ_ONCE(irq_balance_map.policy.last);
+	u64 interval = READ_ONCE(irq_balance_settings.interval_max_ms) * NSEC_PER_MSEC;
+
+	return irq_balance_get_mode() != IRQ_BALANCE_OFF && ktime_get_ns() - last > 2 * interval;
+}
+
+/**
+ * irq_balance_load_of_cpu - The map's entry of a CPU
+ * @cpu:	possible CPU
+ * @load:	where to put the interrupt load that it serves, its own included,
+ *		ns per second of this CPU
+ * @base:	where to put the part of it that cannot be moved
+ *
+ * A sleeping thread is woken first, and given a moment, as its numbers are of
+ * before it fell asleep. With the balancer off both are 0.
+ *
+ * Context: process context, may sleep.
+ */
+void irq_balance_load_of_cpu(unsigned int cpu, u64 *load, u64 *base)
+{
+	struct irq_balance_map *map = &irq_balance_map;
+	u64 passes = READ_ONCE(irq_balance_stats.passes);
+
+	if (irq_balance_is_stale()) {
+		irq_balance_replan();
+		wait_event_timeout(irq_balance_pass_wait,
+				   READ_ONCE(irq_balance_stats.passes) != passes, HZ / 10);
+	}
+
+	guard(mutex)(&irq_balance_pass_mutex);
+
+	*load = 0;
+	*base = 0;
+	if (irq_balance_get_mode() == IRQ_BALANCE_OFF || !cpu_online(cpu))
+		return;
+	*base = map->cpus[cpu].base.fast + map->sources[cpu].fixed;
+	*load = max(map->cpus[cpu].load, *base);
+}
+
+/**
+ * irq_balance_load_of_irq - The present load of an interrupt
+ * @desc:	descriptor of the interrupt
+ *
+ * As of the last pass, or if that was long ago, as it would be after another one,
+ * which is asked for.
+ *
+ * Context: process context, desc->lock not held. A pass may be going on.
+ *
+ * Return: ns/s on a CPU of the highest capacity, 0 with the balancer off
+ */
+u64 irq_balance_load_of_irq(struct irq_desc *desc)
+{
+	const struct irq_balance_state *state = irq_balance_peek_state(desc);
+	u64 last = READ_ONCE(irq_balance_map.policy.last);
+	struct irq_balance_average avg = {};
+	struct irq_balance_load load;
+	unsigned int cpu;
+
+	if (state)
+		avg = state->load;
+	if (!irq_balance_is_stale())
+		return avg.fast;
+
+	irq_balance_replan();
+	if (!avg.seen)
+		return 0;
+	scoped_guard(raw_spinlock_irq, &desc->lock) {
+		irq_balance_load_peek(desc, &load);
+		cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+	}
+	if (cpu >= nr_cpu_ids)
+		return 0;
+	irq_balance_average_update(&avg, load.time_ns + load.soft_ns + load.thread_ns,
+				   ktime_get_ns() - last, arch_scale_cpu_capacity(cpu));
+	return avg.fast;
 }
 
 /* Sleep until @next, or until kicked but at least the shortest interval */
@@ -756,13 +847,22 @@ void irq_balance_restrict(void)
 	irq_balance_replan();
 }
 
-/* A clock that stands still for longer than a handler takes measures nothing */
+/*
+ * A clock that stands still for longer than a handler takes measures nothing.
+ * One that counts jiffies may tick once, but not each time.
+ */
 static bool irq_balance_clock_is_fine(void)
 {
-	u64 start = local_clock();
+	unsigned int i;
 
-	udelay(9);
-	return local_clock() != start;
+	for (i = 0; i < 4; i++) {
+		u64 start = local_clock();
+
+		udelay(9);
+		if (local_clock() == start)
+			return false;
+	}
+	return true;
 }
 
 static int irq_balance_start(void)
@@ -825,8 +925,8 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	if (!irq_balance_ready)
 		return -ENODEV;
 
-	if (mode == IRQ_BALANCE_ON && !irq_balance_clock_is_fine()) {
-		pr_warn("the clock is too coarse to measure interrupts, observing only\n");
+	if (mode != IRQ_BALANCE_OFF && !irq_balance_clock_is_fine()) {
+		pr_warn("the clock is too coarse, loads are wrong and nothing is moved\n");
 		mode = IRQ_BALANCE_OBSERVE;
 	}
 

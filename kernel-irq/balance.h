@@ -81,6 +81,8 @@ int irq_balance_count(enum irq_balance_fixed why);
 void irq_balance_replan(void);
 void irq_balance_restrict(void);
 int irq_balance_trace_begin(void);
+void irq_balance_load_of_cpu(unsigned int cpu, u64 *load, u64 *base);
+u64 irq_balance_load_of_irq(struct irq_desc *desc);
 int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why);
 const struct irq_balance_entry *irq_balance_peek_entry(struct irq_desc *desc);
 
@@ -102,5 +104,8 @@ int irq_balance_set_bans(const char *list, const char *where);
 int irq_balance_show_bans(char *buf);
 bool irq_balance_is_banned(struct irq_desc *desc);
 void irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode);
+
+/* balance_cpus.c */
+int irq_balance_add_cpus(struct kobject *parent);
 
 #endif /* _KERNEL_IRQ_BALANCE_H */

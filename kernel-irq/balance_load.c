@@ -10,9 +10,9 @@
  *
  *   handle_irq_event()
  *     irq_balance_sample_due()		every interrupt: count down
- *       irq_balance_timed_event()	the one that reaches zero
- *         handle_irq_event()		... is handled as always
- *         irq_balance_charge()		... and charged
+ *       irq_balance_timed_event()	the one that reaches zero is handled
+ *         handle_irq_event_percpu()	as always between two looks at the
+ *         irq_balance_take_sample()	clock, and charged
  *
  * The gap to the next sample follows the rate of the interrupt and is
  * dithered, as handlers that alternate between a cheap and an expensive run
@@ -23,35 +23,28 @@
  * CPU owns at that moment, and a reader visits each interrupt once instead of
  * each interrupt times each CPU.
  *
- * What is measured is the time between two points of handle_irq_event() at
- * which desc->lock is held: all handlers of the line (a shared line is one
- * load), no flow handler, no entry code. Polling for misrouted interrupts
+ * What is measured is the time of all handlers of the line (a shared line is
+ * one load) until desc->lock is held again, no flow handler, no entry code. Polling for misrouted interrupts
  * (IRQS_POLL_INPROGRESS) is not charged: it runs the handlers of lines that may
  * be innocent. Per-CPU interrupts, NMIs, chained and nested ones do not pass
  * handle_irq_event() or cannot be moved; they are not in the map. A requested
  * interrupt that demultiplexes others contains their time.
+ *
+ * What an interrupt costs after its handlers is in balance_softirq.c and
+ * balance_thread.c, the arithmetic of all three in balance_charge.h.
  */
 #include <linux/atomic.h>
-#include <linux/hash.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
-#include <linux/math.h>
 #include <linux/math64.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
 
 #include "internals.h"
+#include "balance_charge.h"
 
 DEFINE_STATIC_KEY_FALSE(irq_balance_load_key);
-
-/* Aim of the adaptive gap: samples of one interrupt are about this far apart */
-#define IRQ_BALANCE_SAMPLE_NS	NSEC_PER_MSEC
-
-/* A gap of 4096 is one sample per ms at four million interrupts per second */
-#define IRQ_BALANCE_MAX_SHIFT	12
-
-/* The maximum decays by 1/e in 2^33 ns, about 9 s */
-#define IRQ_BALANCE_MAX_DECAY	33
 
 /* ns of handler time that this CPU has charged to interrupts, never reset */
 static DEFINE_PER_CPU(u64, irq_balance_charged);
@@ -61,39 +54,12 @@ DEFINE_PER_CPU(unsigned int, irq_balance_timed_irq);
 
 /* Who is woken when a load rises, see irq_balance_load_set_kick() */
 static struct irq_work *irq_balance_kick_work;
-static u32 irq_balance_quantum;
+static u32 irq_balance_quantum = U32_MAX;
 static u32 irq_balance_default_limit;
 
-/*
- * A reader on another CPU may be ahead of or behind the clock that stamped:
- * time that ran backwards is no time.
- */
-static u64 irq_balance_since(u64 now, u64 stamp)
-{
-	s64 delta = now - stamp;
-
-	return delta > 0 ? delta : 0;
-}
-
-/*
- * Choose the gap to the next sample. @delta is the time since the last one.
- * Only factors of two, with a dead band of four, so that a steady rate settles.
- */
-static void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64 delta)
-{
-	unsigned int dither;
-
-	if (delta < IRQ_BALANCE_SAMPLE_NS && b->shift < IRQ_BALANCE_MAX_SHIFT)
-		b->shift++;
-	else if (delta > 4 * IRQ_BALANCE_SAMPLE_NS && b->shift)
-		b->shift--;
-
-	/* 1, or 2^shift +- 2^(shift - 1) */
-	dither = BIT(b->shift) >> 1;
-	b->gap = BIT(b->shift) - dither;
-	if (dither)
-		b->gap += hash_64(now, b->shift);
-}
+/* Outer to every desc->lock */
+static DEFINE_MUTEX(irq_balance_users_mutex);
+static unsigned int irq_balance_users;
 
 /**
  * irq_balance_check_limit - Wake the thread if the load of an interrupt has risen
@@ -111,58 +77,49 @@ void irq_balance_check_limit(struct irq_balance_desc *b, u64 now)
 {
 	/* Pairs with irq_balance_load_set_kick(): with the work comes its quantum */
 	struct irq_work *work = smp_load_acquire(&irq_balance_kick_work);
-	u64 total = READ_ONCE(b->time) + atomic64_read(&b->soft);
-	u64 charged = total - READ_ONCE(b->window_total);
+	s64 charged = irq_balance_window_charged(b);
 	u32 quantum = READ_ONCE(irq_balance_quantum);
 	u64 limit;
 
 	/* Negative if a softirq was given back what a handler took */
-	if (!work || (s64)charged < (s64)quantum)
+	if (!work || charged < quantum)
 		return;
 
-	/* A window may close with more than a quantum in it */
+	/* A window may close with more than a quantum in it; below 2^62 */
 	limit = READ_ONCE(b->limit) ? : READ_ONCE(irq_balance_default_limit);
-	limit *= div_u64(charged, quantum);
+	limit = div_u64(limit * min(charged, NSEC_PER_SEC), quantum);
 
 	if (irq_balance_since(now, READ_ONCE(b->window_start)) < limit)
 		irq_work_queue(work);
 
 	WRITE_ONCE(b->window_start, now);
-	WRITE_ONCE(b->window_total, total);
+	WRITE_ONCE(b->window_total, READ_ONCE(b->window_total) + charged);
 }
 
-static void irq_balance_charge(struct irq_desc *desc, u64 start, u64 now)
+/* Out of the way of the samples that do not need it */
+static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64 since,
+					     u64 charged, unsigned int raised)
 {
 	struct irq_balance_desc *b = &desc->balance;
-	u64 since = irq_balance_since(now, b->stamp);
-	u64 delta = irq_balance_since(now, start);
-	u64 charged;
 
-	lockdep_assert_held(&desc->lock);
+	irq_balance_steal(charged);
+	if (now - b->rest_stamp < IRQ_BALANCE_REST_NS)
+		return;
 
-	/* One slow run is not as many as the gap: they had no time for it */
-	charged = min(delta * b->gap, max(since, delta));
-
-	b->time += charged;
-	b->count += b->gap;
-	b->stamp = now;
-	this_cpu_add(irq_balance_charged, charged);
-
-	/* An average over eight samples, for what was not sampled yet */
-	b->mean += ((s64)min_t(u64, delta, S32_MAX) - b->mean) / 8;
-
-	since = min(since, BIT_ULL(IRQ_BALANCE_MAX_DECAY)) >> 13;
-	b->max -= DIV_ROUND_UP_ULL(b->max * since, BIT_ULL(IRQ_BALANCE_MAX_DECAY - 13));
-	if (delta > b->max)
-		b->max = min_t(u64, delta, U32_MAX);
+	this_cpu_add(irq_balance_charged, irq_balance_take_carry(b, now));
+	irq_balance_decay_max(b, now);
+	irq_balance_check_limit(b, now);
+	if (raised)
+		irq_balance_note_raised(raised, irq_desc_get_irq(desc),
+					since >= IRQ_BALANCE_REST_NS, now);
 }
 
 /**
  * irq_balance_timed_event - Handle an interrupt and charge its time
  * @desc:	descriptor of the interrupt, locked
  *
- * Called by handle_irq_event() when the sample is due, and calls it in turn: the
- * countdown is set up again before, so it does not come back here.
+ * Called by handle_irq_event() instead of what it does itself when the sample
+ * is due.
  *
  * Context: hard interrupt, or task context for interrupts that are resent or
  * injected; interrupts disabled, desc->lock held and dropped in between as in
@@ -172,41 +129,41 @@ static void irq_balance_charge(struct irq_desc *desc, u64 start, u64 now)
  */
 irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 {
-	unsigned int outer = this_cpu_read(irq_balance_timed_irq);
 	struct irq_balance_desc *b = &desc->balance;
+	u64 start, now, since, charged = 0;
+	unsigned int raised;
 	irqreturn_t ret;
-	u64 start, since;
 
 	lockdep_assert_held(&desc->lock);
 
-	/* handle_irq_event() below counts once more and must not see zero */
-	b->skip = 2;
+	desc->istate &= ~IRQS_PENDING;
+	irqd_set(&desc->irq_data, IRQD_IRQ_INPROGRESS);
+	raw_spin_unlock(&desc->lock);
 
 	this_cpu_write(irq_balance_timed_irq, irq_desc_get_irq(desc));
-	start = local_clock();
-	since = irq_balance_since(start, b->stamp);
-	ret = handle_irq_event(desc);
-	this_cpu_write(irq_balance_timed_irq, outer);
+	raised = IRQ_BALANCE_RAISED_MASK & ~local_softirq_pending();
+	start = local_clock_noinstr();
 
-	/* Only now: @skip and @gap are of the gap which ends here */
+	ret = handle_irq_event_percpu(desc);
+
+	raised &= local_softirq_pending();
+	this_cpu_write(irq_balance_timed_irq, 0);
+
+	raw_spin_lock(&desc->lock);
+	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
+
+	/* @skip and @gap are of the gap which ends here */
+	now = local_clock_noinstr();
+	since = irq_balance_since(now, b->stamp);
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
-		u64 now = local_clock();
-
-		if (unlikely(!b->gap))
-			b->gap = 1;
-		irq_balance_charge(desc, start, now);
-		irq_balance_check_limit(b, now);
+		charged = irq_balance_take_sample(b, now, since, irq_balance_since(now, start));
+		this_cpu_add(irq_balance_charged, charged);
 	}
+	irq_balance_next_gap(b, now, since);
 
-	irq_balance_next_gap(b, start, since);
-	b->skip = b->gap;
+	if (now - b->rest_stamp >= IRQ_BALANCE_REST_NS || !irq_balance_clock_stops())
+		irq_balance_charge_rest(desc, now, since, charged, raised);
 	return ret;
-}
-
-/* Interrupts since the last sample; they are charged with the mean */
-static unsigned int irq_balance_unsampled(struct irq_balance_desc *b)
-{
-	return b->skip > 0 && b->skip < b->gap ? b->gap - b->skip : 0;
 }
 
 /**
@@ -223,37 +180,31 @@ void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load)
 
 	lockdep_assert_held(&desc->lock);
 
-	load->time_ns = b->time + (u64)unsampled * b->mean;
-	load->soft_ns = max(0, atomic64_read(&b->soft));
+	irq_balance_fold_threads(desc);
+	irq_balance_advance(&b->soft_seen, atomic64_read(&b->soft));
+
+	/* The next sample may find that this was too much */
+	irq_balance_advance(&b->time_seen, b->time + (u64)unsampled * b->last);
+
+	load->time_ns = b->time_seen;
+	load->soft_ns = b->soft_seen;
+	load->thread_ns = b->thread;
 	load->count = b->count + unsampled;
-	load->max_ns = b->max;
+	irq_balance_decay_max(b, local_clock());
+	load->max_ns = min(b->max, U32_MAX);
 }
 
 /**
  * irq_balance_load_flush - Charge an interrupt that has become rare
  * @desc:	descriptor of the interrupt, locked
  *
- * The gap was chosen for the rate at the last sample. If that was long ago, the
- * interrupts since then are charged with the mean and the next one is timed:
- * otherwise hundreds would be charged by what a single one costs much later.
- *
  * Context: any, interrupts disabled, desc->lock held.
  */
 void irq_balance_load_flush(struct irq_desc *desc)
 {
-	struct irq_balance_desc *b = &desc->balance;
-	unsigned int unsampled = irq_balance_unsampled(b);
-
 	lockdep_assert_held(&desc->lock);
 
-	if (b->skip <= 0 || irq_balance_since(local_clock(), b->stamp) < 4 * IRQ_BALANCE_SAMPLE_NS)
-		return;
-
-	b->time += (u64)unsampled * b->mean;
-	b->count += unsampled;
-	b->skip = 1;
-	b->gap = 1;
-	b->shift = 0;
+	irq_balance_flush_gap(&desc->balance, local_clock());
 }
 
 /**
@@ -306,6 +257,11 @@ u64 irq_balance_load_charged(void)
  */
 int irq_balance_load_get(void)
 {
+	guard(mutex)(&irq_balance_users_mutex);
+
+	/* What threads did while nobody measured is not charged */
+	if (!irq_balance_users++)
+		irq_balance_fold_all_threads(false);
 	static_branch_inc(&irq_balance_load_key);
 	return 0;
 }
@@ -317,6 +273,10 @@ int irq_balance_load_get(void)
  */
 void irq_balance_load_put(void)
 {
+	guard(mutex)(&irq_balance_users_mutex);
+
+	if (!--irq_balance_users)
+		irq_balance_fold_all_threads(true);
 	static_branch_dec(&irq_balance_load_key);
 }
 
@@ -326,7 +286,8 @@ void irq_balance_load_put(void)
  * @load:	where to put it: time and count are cumulative and only move while
  *		somebody measures, see irq_balance_load_get()
  *
- * Context: any context in which desc->lock of @irq is not held.
+ * Context: any context in which neither desc->lock of @irq nor a runqueue lock
+ * is held.
  *
  * Return: 0, or -ENOENT if there is no such interrupt
  */

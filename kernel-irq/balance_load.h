@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The load map's face towards the rest of kernel/irq: the test that
- * handle_irq_event() makes, and nothing else that runs at interrupt entry.
+ * The load map's face towards the rest of kernel/irq. Of all this only the test
+ * that handle_irq_event() makes runs at interrupt entry.
  */
 #ifndef _KERNEL_IRQ_BALANCE_LOAD_H
 #define _KERNEL_IRQ_BALANCE_LOAD_H
@@ -19,7 +19,82 @@ void irq_balance_load_flush(struct irq_desc *desc);
 void irq_balance_load_set_kick(struct irq_work *work, u32 quantum, u32 limit);
 u64 irq_balance_load_charged(void);
 void irq_balance_check_limit(struct irq_balance_desc *b, u64 now);
-s64 irq_balance_soft_charged_on(unsigned int cpu);
+
+/* balance_softirq.c */
+s64 irq_balance_soft_own_on(unsigned int cpu);
+void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u64 now);
+
+/* balance_thread.c */
+struct irqaction *irq_thread_action(void);
+void irq_balance_fold_threads(struct irq_desc *desc);
+void irq_balance_fold_all_threads(bool charge);
+void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action);
+void __irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action);
+void __irq_balance_steal(s64 ns);
+
+#ifdef CONFIG_IRQ_TIME_ACCOUNTING
+DECLARE_STATIC_KEY_FALSE(sched_clock_irqtime);
+#endif
+
+/**
+ * irq_balance_clock_stops - Whether tasks' clocks stand still in interrupts
+ *
+ * If not, the time of an interrupt thread contains that of the interrupts and
+ * softirqs that ran over it.
+ *
+ * Return: whether they do
+ */
+static inline bool irq_balance_clock_stops(void)
+{
+#ifdef CONFIG_IRQ_TIME_ACCOUNTING
+	return static_branch_likely(&sched_clock_irqtime);
+#else
+	return false;
+#endif
+}
+
+/**
+ * irq_balance_steal - Take time off the interrupt thread that was interrupted
+ * @ns:		time that was charged to somebody else
+ *
+ * Context: hard interrupt or softirq.
+ */
+static inline void irq_balance_steal(s64 ns)
+{
+	if (!irq_balance_clock_stops())
+		__irq_balance_steal(ns);
+}
+
+/**
+ * irq_balance_remove_action - Charge the threads of an action that goes away
+ * @desc:	descriptor of the interrupt, locked
+ * @action:	the action, which is not in its list any more
+ */
+static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action)
+{
+	if (static_branch_unlikely(&irq_balance_load_key))
+		__irq_balance_remove_action(desc, action);
+}
+
+/**
+ * irq_balance_thread_ran - See whether an interrupt thread has become heavy
+ * @desc:	descriptor of the interrupt
+ * @action:	action whose thread is current
+ */
+static inline void irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action)
+{
+	if (static_branch_unlikely(&irq_balance_load_key))
+		__irq_balance_thread_ran(desc, action);
+}
+
+/**
+ * irq_balance_init_desc - Prepare a new descriptor for being timed
+ * @desc:	descriptor of the interrupt
+ */
+static inline void irq_balance_init_desc(struct irq_desc *desc)
+{
+	desc->balance.gap = 1;
+}
 
 /**
  * irq_balance_sample_due - Test whether this interrupt is to be timed
@@ -39,8 +114,11 @@ static __always_inline bool irq_balance_sample_due(struct irq_desc *desc)
 
 #else /* CONFIG_IRQ_BALANCE_LOAD */
 
+static inline void irq_balance_init_desc(struct irq_desc *desc) { }
 static inline bool irq_balance_sample_due(struct irq_desc *desc) { return false; }
 static inline irqreturn_t irq_balance_timed_event(struct irq_desc *desc) { return IRQ_NONE; }
+static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action) { }
+static inline void irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action) { }
 
 #endif /* !CONFIG_IRQ_BALANCE_LOAD */
 

@@ -3,64 +3,169 @@
  * The load map's account of softirqs.
  *
  * Most of what an interrupt costs may be spent after its handler: a network
- * driver only schedules its NAPI instance there. The relation of the two is
- * fixed, so it is learned once: while an interrupt is timed its number is in
- * irq_balance_timed_irq, and who schedules work in the meantime takes it down.
- * Each time the work runs it is timed and charged to that interrupt.
+ * driver only schedules its NAPI instance there. For NAPI and tasklets the
+ * relation of the two is fixed, so it is learned once: while an interrupt is
+ * timed its number is in irq_balance_timed_irq, and who schedules work in the
+ * meantime takes it down. Each time the work runs it is timed and charged to
+ * that interrupt.
+ *
+ * What else a softirq does is charged to the interrupts that were seen to raise
+ * it on this CPU, in equal shares; all of it if there is no better knowledge
+ * (block layer), or what is left of it. A softirq that no interrupt raised, and
+ * timers, scheduler and RCU always, are work of the CPU itself.
+ *
+ * All of that is timed with one clock, which goes on only while softirq work
+ * is done that was not charged yet: it stops for the handlers that interrupt
+ * the softirq and for the spans inside a span. So everything is charged once.
+ * Handlers are charged by samples, one for many: the clock is right on average
+ * only and a span may be negative for once.
  *
  * desc->lock is not held, and the CPU need not be the one that serves the
  * interrupt by now. So the time goes to an atomic counter of the descriptor,
  * which is looked up by number: an interrupt that has been freed meanwhile is
  * not found, one whose number went to somebody else is charged until the next
  * timed interrupt teaches better.
+ *
+ * With forced threading and PREEMPT_RT most softirqs run in the interrupt thread
+ * that raised them. They are charged like all others; the thread is not
+ * charged for them too, see balance_thread.c.
  */
+#include <linux/bitops.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
+#include <linux/irqflags.h>
+#include <linux/math64.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
 
-#include "internals.h"
+#include <asm/local64.h>
 
-/* ns of softirq time that each CPU has charged to interrupts, never reset */
-static DEFINE_PER_CPU(atomic64_t, irq_balance_soft_charged);
+#include "internals.h"
+#include "balance_charge.h"
+
+/* ns of softirq time that this CPU has charged, to whomever, never reset */
+static DEFINE_PER_CPU(u64, irq_balance_soft_charged);
+
+/* The part of it that belongs to no interrupt */
+static DEFINE_PER_CPU(local64_t, irq_balance_soft_own);
+
+/* Written with interrupts disabled */
+static DEFINE_PER_CPU(struct irq_balance_raisers[NR_SOFTIRQS], irq_balance_raisers);
 
 /**
- * irq_balance_soft_charged_on - Softirq time that was charged to interrupts
+ * irq_balance_soft_own_on - Softirq time that was charged to no interrupt
  * @cpu:	possible CPU on which it was spent
+ *
+ * Right on average, and may go down for a moment.
+ *
+ * Context: any.
  *
  * Return: ns since boot
  */
-s64 irq_balance_soft_charged_on(unsigned int cpu)
+s64 irq_balance_soft_own_on(unsigned int cpu)
 {
-	return atomic64_read(per_cpu_ptr(&irq_balance_soft_charged, cpu));
+	return local64_read(per_cpu_ptr(&irq_balance_soft_own, cpu));
 }
 
-/*
- * Handlers that interrupt the softirq are charged for themselves. Each of
- * the two clocks is right on average only, as one of many handlers is timed:
- * their difference may be negative for once.
+/**
+ * irq_balance_note_raised - Remember that an interrupt raised softirqs
+ * @raised:	bit mask of them
+ * @irq:	interrupt number
+ * @once:	whether each interrupt of this number is timed
+ * @now:	local_clock()
+ *
+ * Context: interrupts disabled.
  */
-u64 __irq_balance_softirq_begin(void)
+void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u64 now)
 {
-	/* With PREEMPT_RT other tasks may run meanwhile: that time is not ours */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !in_serving_softirq())
-		return 0;
-	return local_clock() - irq_balance_load_charged();
+	do {
+		unsigned int nr = __ffs(raised);
+
+		irq_balance_note_raiser(this_cpu_ptr(&irq_balance_raisers[nr]), irq, once, now);
+		raised &= raised - 1;
+	} while (raised);
 }
 
-void __irq_balance_softirq_end(unsigned int irq, u64 start)
+static u64 irq_balance_soft_clock(u64 now)
 {
-	u64 now = local_clock();
-	s64 spent = now - irq_balance_load_charged() - start;
+	return now - irq_balance_load_charged() - this_cpu_read(irq_balance_soft_charged);
+}
+
+static unsigned long irq_balance_switches(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) ? current->nvcsw + current->nivcsw : 0;
+}
+
+void __irq_balance_softirq_begin(struct irq_balance_span *span)
+{
+	if (!in_serving_softirq())
+		return;
+	span->switches = irq_balance_switches();
+	/* Any number but 0 */
+	span->start = irq_balance_soft_clock(local_clock()) | 1;
+}
+
+static bool irq_balance_charge_soft(unsigned int irq, s64 spent, u64 now)
+{
 	struct irq_desc *desc;
 
 	guard(rcu)();
 	desc = irq_to_desc(irq);
 	if (!desc)
-		return;
+		return false;
 
 	atomic64_add(spent, &desc->balance.soft);
-	atomic64_add(spent, this_cpu_ptr(&irq_balance_soft_charged));
 	irq_balance_check_limit(&desc->balance, now);
+	return true;
+}
+
+/* Stop the clock for @spent ns, which are charged to @nr interrupts, or to none */
+static void irq_balance_charge_span(s64 spent, const unsigned int *irqs, unsigned int nr, u64 now)
+{
+	s64 own = spent, share = nr ? div_s64(spent, nr) : 0;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (irq_balance_charge_soft(irqs[i], share, now))
+			own -= share;
+	}
+	local64_add(own, this_cpu_ptr(&irq_balance_soft_own));
+	this_cpu_add(irq_balance_soft_charged, spent);
+	irq_balance_steal(spent);
+}
+
+void __irq_balance_softirq_end(struct irq_balance_span *span, int irq)
+{
+	unsigned int irqs[] = { irq };
+	u64 now = local_clock();
+
+	/* With PREEMPT_RT others may have run meanwhile: that time is not ours */
+	if (span->switches != irq_balance_switches())
+		return;
+
+	irq_balance_charge_span(irq_balance_soft_clock(now) - span->start, irqs, irq > 0, now);
+}
+
+void __irq_balance_vector_end(struct irq_balance_span *span, unsigned int nr)
+{
+	unsigned int irqs[IRQ_BALANCE_RAISERS], nr_irqs = 0;
+	u64 now = local_clock();
+	struct irqaction *action;
+
+	if (BIT(nr) & IRQ_BALANCE_RAISED_MASK) {
+		scoped_guard(irqsave)
+			nr_irqs = irq_balance_take_raisers(this_cpu_ptr(&irq_balance_raisers[nr]),
+							   now, irqs);
+		/* What a thread's handler raised runs when it enables softirqs */
+		action = !nr_irqs && force_irqthreads() ? irq_thread_action() : NULL;
+		if (action)
+			irqs[nr_irqs++] = action->irq;
+	}
+
+	if (span->switches != irq_balance_switches())
+		return;
+
+	irq_balance_charge_span(irq_balance_soft_clock(now) - span->start, irqs, nr_irqs, now);
 }

@@ -333,28 +333,47 @@ static struct kobj_attribute irq_balance_proposal_attr = __ATTR_RO(balance_propo
 
 static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	const struct irq_balance_state *state = irq_balance_peek_state(irq_balance_to_desc(kobj));
-
-	return sysfs_emit(buf, "%llu\n", state ? READ_ONCE(state->load.fast) : 0);
+	return sysfs_emit(buf, "%llu\n", irq_balance_load_of_irq(irq_balance_to_desc(kobj)));
 }
 
 static struct kobj_attribute irq_balance_load_attr = __ATTR_RO(load_ns_per_s);
 
-static ssize_t load_time_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+/* What an interrupt has cost: name and place in struct irq_balance_load */
+struct irq_balance_load_attr {
+	struct kobj_attribute	attr;
+	size_t			offset;
+};
+
+static ssize_t irq_balance_load_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct irq_balance_load_attr, attr)->offset;
+	struct irq_desc *desc = irq_balance_to_desc(kobj);
+	struct irq_balance_load load;
+
+	scoped_guard(raw_spinlock_irq, &desc->lock)
+		irq_balance_load_peek(desc, &load);
+	return sysfs_emit(buf, "%llu\n", *(u64 *)((void *)&load + offset));
+}
+
+#define IRQ_BALANCE_LOAD(_name, _member)						\
+static struct irq_balance_load_attr irq_balance_##_name = {				\
+	.attr	= __ATTR(_name, 0444, irq_balance_load_show, NULL),			\
+	.offset	= offsetof(struct irq_balance_load, _member),				\
+}
+
+IRQ_BALANCE_LOAD(load_time_ns, time_ns);
+IRQ_BALANCE_LOAD(load_soft_ns, soft_ns);
+IRQ_BALANCE_LOAD(load_thread_ns, thread_ns);
+IRQ_BALANCE_LOAD(load_count, count);
+
+static ssize_t load_max_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	struct irq_desc *desc = irq_balance_to_desc(kobj);
 	struct irq_balance_load load;
 
 	scoped_guard(raw_spinlock_irq, &desc->lock)
 		irq_balance_load_peek(desc, &load);
-	return sysfs_emit(buf, "%llu\n", load.time_ns);
-}
-
-static struct kobj_attribute irq_balance_time_attr = __ATTR_RO(load_time_ns);
-
-static ssize_t load_max_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(irq_balance_to_desc(kobj)->balance.max));
+	return sysfs_emit(buf, "%u\n", load.max_ns);
 }
 
 static struct kobj_attribute irq_balance_max_attr = __ATTR_RO(load_max_ns);
@@ -367,7 +386,10 @@ static struct attribute *irq_balance_irq_attrs[] = {
 	&irq_balance_from_attr.attr,
 	&irq_balance_proposal_attr.attr,
 	&irq_balance_load_attr.attr,
-	&irq_balance_time_attr.attr,
+	&irq_balance_load_time_ns.attr.attr,
+	&irq_balance_load_soft_ns.attr.attr,
+	&irq_balance_load_thread_ns.attr.attr,
+	&irq_balance_load_count.attr.attr,
 	&irq_balance_max_attr.attr,
 	NULL
 };
@@ -438,6 +460,8 @@ static int __init irq_balance_sysfs_init(void)
 		ret = irq_balance_add_counts(kobj);
 	if (!ret)
 		ret = sysfs_create_group(kobj, &irq_balance_stat_group);
+	if (!ret)
+		ret = irq_balance_add_cpus(kobj);
 	/* Last, so that who finds it finds all */
 	if (!ret)
 		ret = sysfs_create_group(kobj, &irq_balance_group);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what the interrupt balancer does to descriptors: moving inside
- * the affinity mask, and measuring. The interrupts are real, the chip is not.
+ * KUnit tests of how the interrupt balancer moves an interrupt inside its
+ * affinity mask. The interrupts are real, the chip is not.
  */
 #include <linux/cpu_rmap.h>
 #include <linux/cpumask.h>
@@ -9,8 +9,6 @@
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
-#include <linux/processor.h>
-#include <linux/sched/clock.h>
 
 #include <kunit/test.h>
 
@@ -455,86 +453,6 @@ static void thread_follows(struct kunit *test)
 	}
 }
 
-static irqreturn_t slow_handler(int irq, void *data)
-{
-	struct fake *fake = data;
-	u64 start = local_clock();
-
-	/* Not udelay(), whose calibration may be wrong where time is emulated */
-	fake->handled++;
-	while (local_clock() - start < fake->error * NSEC_PER_USEC)
-		cpu_relax();
-	return IRQ_HANDLED;
-}
-
-/* Samples stand for what is between them: no interrupt is left out or doubled */
-static void load_counts_every_interrupt(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	struct irq_balance_load before, after;
-	unsigned int i;
-
-	irq_balance_load_get();
-	KUNIT_ASSERT_EQ(test, irq_balance_load_read(fake->irq, &before), 0);
-	for (i = 1; i <= 3000; i++) {
-		fake_raise(fake);
-		if (i % 500)
-			continue;
-		KUNIT_ASSERT_EQ(test, irq_balance_load_read(fake->irq, &after), 0);
-		KUNIT_EXPECT_EQ(test, after.count - before.count, i);
-		KUNIT_EXPECT_GE(test, after.time_ns, before.time_ns);
-	}
-	/* That was too fast to time each of them */
-	KUNIT_EXPECT_GT(test, fake->desc->balance.gap, 1);
-	irq_balance_load_put();
-}
-
-static void load_is_time(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	struct irq_balance_load before, after;
-	unsigned int i, us;
-	u64 spent;
-
-	free_irq(fake->irq, fake);
-	KUNIT_ASSERT_EQ(test, 0,
-			request_irq(fake->irq, slow_handler, IRQF_NO_THREAD, "slow", fake));
-
-	irq_balance_load_get();
-	for (us = 20; us <= 200; us *= 10) {
-		u64 start = local_clock();
-
-		fake->error = us;
-		irq_balance_load_read(fake->irq, &before);
-		for (i = 0; i < 20000 / us; i++)
-			fake_raise(fake);
-		irq_balance_load_read(fake->irq, &after);
-		spent = local_clock() - start;
-
-		/* The handler takes at least that long, and nothing else was there */
-		KUNIT_EXPECT_GE(test, after.time_ns - before.time_ns, 16 * NSEC_PER_MSEC);
-		KUNIT_EXPECT_LE(test, after.time_ns - before.time_ns, spent + spent / 4);
-		KUNIT_EXPECT_GE(test, after.max_ns, us * NSEC_PER_USEC);
-	}
-	irq_balance_load_put();
-	fake->error = 0;
-}
-
-static void load_stands_still_when_off(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	enum irq_balance_mode mode = irq_balance_get_mode();
-	struct irq_balance_load before, after;
-
-	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
-	irq_balance_load_read(fake->irq, &before);
-	fake_raise(fake);
-	irq_balance_load_read(fake->irq, &after);
-	KUNIT_EXPECT_EQ(test, after.count, before.count);
-	KUNIT_EXPECT_EQ(test, fake->handled, 1);
-	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
-}
-
 static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(direct_moves_at_once),
 	KUNIT_CASE(deferred_waits_for_interrupt),
@@ -552,21 +470,9 @@ static struct kunit_case irq_balance_move_cases[] = {
 	{}
 };
 
-static struct kunit_case irq_balance_load_cases[] = {
-	KUNIT_CASE(load_counts_every_interrupt),
-	KUNIT_CASE(load_is_time),
-	KUNIT_CASE(load_stands_still_when_off),
-	{}
-};
-
 static struct kunit_suite irq_balance_move_suite = {
 	.name		= "irq_balance_move",
 	.test_cases	= irq_balance_move_cases,
 };
 
-static struct kunit_suite irq_balance_load_suite = {
-	.name		= "irq_balance_load",
-	.test_cases	= irq_balance_load_cases,
-};
-
-kunit_test_suites(&irq_balance_move_suite, &irq_balance_load_suite);
+kunit_test_suite(irq_balance_move_suite);

@@ -90,7 +90,7 @@ def documented(text):
     """The attributes that a text names, as patterns for glob."""
     for match in re.finditer(r'/sys/kernel/irq_balance/[\w/<>*{},-]*|/sys/kernel/irq/(?:N|<irq>|\*)/\w+', text):
         name = re.sub(r'/irq/(N|<irq>)/', '/irq/*/', match[0].rstrip('.,/'))
-        name = re.sub(r'<\w+>', '*', name)
+        name = re.sub(r'<\w+>|(?<=/cpu)N\b', '*', name)
         # What the text's own braces stand for
         if '{' not in name:
             yield name
