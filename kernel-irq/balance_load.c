@@ -24,11 +24,12 @@
  * each interrupt times each CPU.
  *
  * What is measured is the time of all handlers of the line (a shared line is
- * one load) until desc->lock is held again, no flow handler, no entry code. Polling for misrouted interrupts
- * (IRQS_POLL_INPROGRESS) is not charged: it runs the handlers of lines that may
- * be innocent. Per-CPU interrupts, NMIs, chained and nested ones do not pass
- * handle_irq_event() or cannot be moved; they are not in the map. A requested
- * interrupt that demultiplexes others contains their time.
+ * one load) until desc->lock is held again, no flow handler, no entry code.
+ * Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not charged: it
+ * runs the handlers of lines that may be innocent. Per-CPU interrupts, NMIs,
+ * chained and nested ones do not pass handle_irq_event() or cannot be moved;
+ * they are not in the map. A requested interrupt that demultiplexes others
+ * contains their time.
  *
  * What an interrupt costs after its handlers is in balance_softirq.c and
  * balance_thread.c, the arithmetic of all three in balance_charge.h.
