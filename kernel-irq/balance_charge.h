@@ -75,7 +75,8 @@ static inline u64 irq_balance_advance(u64 *highest, u64 value)
 }
 
 /*
- * Choose the gap to the next sample, @since is the time since the last one.
+ * Choose the gap to the next sample, @since is the time since the last one. If a
+ * clock went back that is huge, and the gap a little shorter for once.
  * Only factors of two, with a dead band of four, so that a steady rate settles.
  * The clock, stirred, is as good as dice. Unstirred its lowest bit would be that
  * of the number of interrupts, if they are an odd time apart.
@@ -107,7 +108,8 @@ static inline void irq_balance_decay_max(struct irq_balance_desc *b, u64 now)
 
 /*
  * Take in a timed interrupt: it ended at @now, its handlers took @delta, the
- * sample before was @since ago. Returns the ns that are charged.
+ * sample before was @since ago. Both are plain differences: if a clock went back
+ * they are huge. Returns the ns that are charged.
  */
 static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u64 since, u64 delta)
 {
@@ -119,8 +121,11 @@ static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u
 	 * bounds, as it may be a handler that was slow once and never again.
 	 */
 	if (unlikely(charged > since)) {
-		b->carry = min(b->carry + charged - since, IRQ_BALANCE_CARRY_NS);
-		charged = since;
+		if ((s64)delta < 0)
+			delta = charged = 0;
+		else
+			b->carry = min(b->carry + charged - since, IRQ_BALANCE_CARRY_NS);
+		charged = min(charged, since);
 	}
 
 	b->time += charged;
@@ -128,7 +133,8 @@ static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u
 	b->stamp = now;
 
 	b->last = delta;
-	b->max = max(b->max, delta);
+	if (unlikely(delta > b->max))
+		b->max = delta;
 
 	return charged;
 }

@@ -44,7 +44,7 @@ static void source_run(struct source *s, u64 period, u64 time, u64 (*cost)(unsig
 		if (--s->b.skip > 0)
 			continue;
 		s->samples++;
-		since = irq_balance_since(s->now + delta, s->b.stamp);
+		since = s->now + delta - s->b.stamp;
 		irq_balance_take_sample(&s->b, s->now + delta, since, delta);
 		irq_balance_next_gap(&s->b, s->now + delta, since);
 		if (irq_balance_since(s->now + delta, s->b.rest_stamp) >= IRQ_BALANCE_REST_NS)
@@ -173,20 +173,19 @@ static void clock_may_go_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, irq_balance_since(5, 7), 0);
 	KUNIT_EXPECT_EQ(test, irq_balance_since(7, 5), 2);
 
-	/* The stamp is of a CPU that is 5 s ahead: nothing is charged this once */
-	since = irq_balance_since(5 * SEC, b.stamp);
-	KUNIT_EXPECT_EQ(test, irq_balance_take_sample(&b, 5 * SEC, since, 4 * US), 0);
-	KUNIT_EXPECT_EQ(test, b.time, MS);
+	/* The stamp is of a CPU that is 5 s ahead: how long ago is not known */
+	since = 5 * SEC - b.stamp;
+	KUNIT_EXPECT_EQ(test, irq_balance_take_sample(&b, 5 * SEC, since, 4 * US), 64 * 4 * US);
+	KUNIT_EXPECT_EQ(test, b.time, MS + 64 * 4 * US);
 	KUNIT_EXPECT_EQ(test, b.count, 64);
 	irq_balance_next_gap(&b, 5 * SEC, since);
-
-	/* The next one is as ever */
-	since = irq_balance_since(5 * SEC + 2 * MS, b.stamp);
-	KUNIT_EXPECT_EQ(test, irq_balance_take_sample(&b, 5 * SEC + 2 * MS, since, 4 * US),
-			b.gap * 4 * US);
+	KUNIT_EXPECT_EQ(test, b.spread, 31);
 
 	/* A handler that ended before it began took no time */
-	KUNIT_EXPECT_EQ(test, irq_balance_take_sample(&b, SEC, MS, irq_balance_since(1, 2)), 0);
+	KUNIT_EXPECT_EQ(test, irq_balance_take_sample(&b, 6 * SEC, MS, -US), 0);
+	KUNIT_EXPECT_EQ(test, b.time, MS + 64 * 4 * US);
+	KUNIT_EXPECT_EQ(test, b.max, 4 * US);
+	KUNIT_EXPECT_EQ(test, b.carry, 0);
 }
 
 static void no_time_is_no_charge(struct kunit *test)
