@@ -10,6 +10,7 @@
 #define _KERNEL_IRQ_BALANCE_CHARGE_H
 
 #include <linux/bits.h>
+#include <linux/hash.h>
 #include <linux/interrupt.h>
 #include <linux/irqdesc.h>
 #include <linux/minmax.h>
@@ -26,6 +27,9 @@
 
 /* What need not be done at each sample is done when this time has passed */
 #define IRQ_BALANCE_REST_NS	(8 * NSEC_PER_MSEC)
+
+/* Most time that may be charged later than it was spent */
+#define IRQ_BALANCE_CARRY_NS	(32 * NSEC_PER_MSEC)
 
 /* One of it is to remember who raises a softirq: it goes for this time */
 #define IRQ_BALANCE_RAISER_NS	(3 * IRQ_BALANCE_REST_NS)
@@ -71,10 +75,11 @@ static inline u64 irq_balance_advance(u64 *highest, u64 value)
 }
 
 /*
- * Choose the gap to the next sample, @since is the time since the last one.
+ * Choose the gap to the next sample, @since is the time since the last one. If a
+ * clock went back that is huge, and the gap a little shorter for once.
  * Only factors of two, with a dead band of four, so that a steady rate settles.
- * The low bits of a clock in ns are as good as dice, and @now was looked up
- * anyway.
+ * The clock, stirred, is as good as dice. Unstirred its lowest bit would be that
+ * of the number of interrupts, if they are an odd time apart.
  */
 static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64 since)
 {
@@ -83,7 +88,7 @@ static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64
 	else if (since > 4 * IRQ_BALANCE_SAMPLE_NS)
 		b->spread >>= 1;
 
-	b->gap = (b->spread >> 1) + ((u32)now & b->spread) + 1;
+	b->gap = (b->spread >> 1) + ((u32)now * GOLDEN_RATIO_32 >> 16 & b->spread) + 1;
 	b->skip = b->gap;
 }
 
@@ -103,20 +108,45 @@ static inline void irq_balance_decay_max(struct irq_balance_desc *b, u64 now)
 
 /*
  * Take in a timed interrupt: it ended at @now, its handlers took @delta, the
- * sample before was @since ago. Returns the ns that are charged.
+ * sample before was @since ago. Both are plain differences: if a clock went back
+ * they are huge. Returns the ns that are charged.
  */
 static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u64 since, u64 delta)
 {
-	/* One slow run is not as many as the gap: they had no time for it */
-	u64 charged = min(delta * b->gap, since);
+	u64 charged = delta * b->gap;
+
+	/*
+	 * As many slow ones had no time. But if one in many is slow, this one
+	 * stands for those that were not timed: the rest is charged later, within
+	 * bounds, as it may be a handler that was slow once and never again.
+	 */
+	if (unlikely(charged > since)) {
+		if ((s64)delta < 0)
+			delta = charged = 0;
+		else
+			b->carry = min(b->carry + charged - since, IRQ_BALANCE_CARRY_NS);
+		charged = min(charged, since);
+	}
 
 	b->time += charged;
 	b->count += b->gap;
 	b->stamp = now;
 
 	b->last = delta;
-	b->max = max(b->max, delta);
+	if (unlikely(delta > b->max))
+		b->max = delta;
 
+	return charged;
+}
+
+/* What is charged now of that, to be called each IRQ_BALANCE_REST_NS or later */
+static inline u64 irq_balance_take_carry(struct irq_balance_desc *b, u64 now)
+{
+	u64 charged = min(b->carry, irq_balance_since(now, b->rest_stamp) / 2);
+
+	b->carry -= charged;
+	b->time += charged;
+	b->rest_stamp = now;
 	return charged;
 }
 

@@ -24,11 +24,12 @@
  * each interrupt times each CPU.
  *
  * What is measured is the time of all handlers of the line (a shared line is
- * one load) until desc->lock is held again, no flow handler, no entry code. Polling for misrouted interrupts
- * (IRQS_POLL_INPROGRESS) is not charged: it runs the handlers of lines that may
- * be innocent. Per-CPU interrupts, NMIs, chained and nested ones do not pass
- * handle_irq_event() or cannot be moved; they are not in the map. A requested
- * interrupt that demultiplexes others contains their time.
+ * one load) until desc->lock is held again, no flow handler, no entry code.
+ * Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not charged: it
+ * runs the handlers of lines that may be innocent. Per-CPU interrupts, NMIs,
+ * chained and nested ones do not pass handle_irq_event() or cannot be moved;
+ * they are not in the map. A requested interrupt that demultiplexes others
+ * contains their time.
  *
  * What an interrupt costs after its handlers is in balance_softirq.c and
  * balance_thread.c, the arithmetic of all three in balance_charge.h.
@@ -51,6 +52,9 @@ static DEFINE_PER_CPU(u64, irq_balance_charged);
 
 /* The interrupt that is timed on this CPU at the moment, 0 for none */
 DEFINE_PER_CPU(unsigned int, irq_balance_timed_irq);
+
+/* The softirqs that were pending before the interrupt which is timed */
+static DEFINE_PER_CPU(unsigned int, irq_balance_pending_before);
 
 /* Who is woken when a load rises, see irq_balance_load_set_kick() */
 static struct irq_work *irq_balance_kick_work;
@@ -97,16 +101,17 @@ void irq_balance_check_limit(struct irq_balance_desc *b, u64 now)
 }
 
 /* Out of the way of the samples that do not need it */
-static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64 since,
-					     u64 charged, unsigned int raised)
+static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64 since, u64 charged)
 {
+	unsigned int raised = local_softirq_pending() & IRQ_BALANCE_RAISED_MASK &
+			      ~this_cpu_read(irq_balance_pending_before);
 	struct irq_balance_desc *b = &desc->balance;
 
 	irq_balance_steal(charged);
 	if (now - b->rest_stamp < IRQ_BALANCE_REST_NS)
 		return;
 
-	b->rest_stamp = now;
+	this_cpu_add(irq_balance_charged, irq_balance_take_carry(b, now));
 	irq_balance_decay_max(b, now);
 	irq_balance_check_limit(b, now);
 	if (raised)
@@ -131,7 +136,6 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 {
 	struct irq_balance_desc *b = &desc->balance;
 	u64 start, now, since, charged = 0;
-	unsigned int raised;
 	irqreturn_t ret;
 
 	lockdep_assert_held(&desc->lock);
@@ -141,12 +145,11 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 	raw_spin_unlock(&desc->lock);
 
 	this_cpu_write(irq_balance_timed_irq, irq_desc_get_irq(desc));
-	raised = IRQ_BALANCE_RAISED_MASK & ~local_softirq_pending();
+	this_cpu_write(irq_balance_pending_before, local_softirq_pending());
 	start = local_clock_noinstr();
 
 	ret = handle_irq_event_percpu(desc);
 
-	raised &= local_softirq_pending();
 	this_cpu_write(irq_balance_timed_irq, 0);
 
 	raw_spin_lock(&desc->lock);
@@ -154,15 +157,15 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 
 	/* @skip and @gap are of the gap which ends here */
 	now = local_clock_noinstr();
-	since = irq_balance_since(now, b->stamp);
+	since = now - b->stamp;
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
-		charged = irq_balance_take_sample(b, now, since, irq_balance_since(now, start));
+		charged = irq_balance_take_sample(b, now, since, now - start);
 		this_cpu_add(irq_balance_charged, charged);
 	}
 	irq_balance_next_gap(b, now, since);
 
 	if (now - b->rest_stamp >= IRQ_BALANCE_REST_NS || !irq_balance_clock_stops())
-		irq_balance_charge_rest(desc, now, since, charged, raised);
+		irq_balance_charge_rest(desc, now, since, charged);
 	return ret;
 }
 
