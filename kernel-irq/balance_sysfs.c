@@ -305,7 +305,9 @@ static ssize_t balance_moved_ms_show(struct kobject *kobj, struct kobj_attribute
 {
 	const struct irq_balance_state *state = irq_balance_peek_state(irq_balance_to_desc(kobj));
 
-	return sysfs_emit(buf, "%llu\n", state ? div_u64(READ_ONCE(state->moved), NSEC_PER_MSEC) : 0);
+	u64 moved = state ? READ_ONCE(state->moved) : 0;
+
+	return sysfs_emit(buf, "%llu\n", div_u64(moved, NSEC_PER_MSEC));
 }
 
 static struct kobj_attribute irq_balance_moved_attr = __ATTR_RO(balance_moved_ms);

@@ -127,7 +127,7 @@ TRACE_EVENT(irq_balance_settings,
 		      __entry->interval_min_ms, __entry->interval_max_ms)
 );
 
-/**
+/*
  * irq_balance_cpu - A CPU, at the first pass that is traced and when one changes
  * @cpu:	its number
  * @c:		where it is and what it can do
