@@ -447,6 +447,8 @@ static void thread_follows(struct kunit *test)
 	for (i = 0; i < 4; i++) {
 		to = other_cpu(fake);
 		KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
+		/* The thread follows by itself, in its own time */
+		msleep(20);
 		fake_raise(fake);
 		synchronize_irq(fake->irq);
 		KUNIT_EXPECT_EQ(test, READ_ONCE(fake->handled), BIT(16) + to);
