@@ -38,7 +38,6 @@
 #include <linux/irq.h>
 #include <linux/irq_work.h>
 #include <linux/math64.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
 
@@ -60,10 +59,6 @@ static DEFINE_PER_CPU(unsigned int, irq_balance_pending_before);
 static struct irq_work *irq_balance_kick_work;
 static u32 irq_balance_quantum = U32_MAX;
 static u32 irq_balance_default_limit;
-
-/* Outer to every desc->lock */
-static DEFINE_MUTEX(irq_balance_users_mutex);
-static unsigned int irq_balance_users;
 
 /**
  * irq_balance_check_limit - Wake the thread if the load of an interrupt has risen
@@ -260,11 +255,6 @@ u64 irq_balance_load_charged(void)
  */
 int irq_balance_load_get(void)
 {
-	guard(mutex)(&irq_balance_users_mutex);
-
-	/* What threads did while nobody measured is not charged */
-	if (!irq_balance_users++)
-		irq_balance_fold_all_threads(false);
 	static_branch_inc(&irq_balance_load_key);
 	return 0;
 }
@@ -276,10 +266,6 @@ int irq_balance_load_get(void)
  */
 void irq_balance_load_put(void)
 {
-	guard(mutex)(&irq_balance_users_mutex);
-
-	if (!--irq_balance_users)
-		irq_balance_fold_all_threads(true);
 	static_branch_dec(&irq_balance_load_key);
 }
 
@@ -289,8 +275,7 @@ void irq_balance_load_put(void)
  * @load:	where to put it: time and count are cumulative and only move while
  *		somebody measures, see irq_balance_load_get()
  *
- * Context: any context in which neither desc->lock of @irq nor a runqueue lock
- * is held.
+ * Context: any context in which desc->lock of @irq is not held.
  *
  * Return: 0, or -ENOENT if there is no such interrupt
  */

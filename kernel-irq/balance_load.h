@@ -11,6 +11,20 @@
 
 struct irq_work;
 
+/**
+ * struct irq_balance_run - A run of an interrupt thread's handler
+ * @start:	when it began, by irq_balance_soft_clock(); 0 if it is not timed
+ * @runtime:	what the thread had run until then by the scheduler, ns
+ * @switches:	context switches of the thread until then
+ */
+struct irq_balance_run {
+#ifdef CONFIG_IRQ_BALANCE_LOAD
+	u64		start;
+	u64		runtime;
+	unsigned long	switches;
+#endif
+};
+
 #ifdef CONFIG_IRQ_BALANCE_LOAD
 
 irqreturn_t irq_balance_timed_event(struct irq_desc *desc);
@@ -21,15 +35,17 @@ u64 irq_balance_load_charged(void);
 void irq_balance_check_limit(struct irq_balance_desc *b, u64 now);
 
 /* balance_softirq.c */
+u64 irq_balance_soft_clock(u64 now);
 s64 irq_balance_soft_own_on(unsigned int cpu);
 void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u64 now);
 
 /* balance_thread.c */
 struct irqaction *irq_thread_action(void);
 void irq_balance_fold_threads(struct irq_desc *desc);
-void irq_balance_fold_all_threads(bool charge);
 void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action);
-void __irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action);
+void __irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run);
+void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
+			      const struct irq_balance_run *run);
 void __irq_balance_steal(s64 ns);
 
 #ifdef CONFIG_IRQ_TIME_ACCOUNTING
@@ -77,14 +93,28 @@ static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqac
 }
 
 /**
- * irq_balance_thread_ran - See whether an interrupt thread has become heavy
+ * irq_balance_thread_begin - An interrupt thread goes into its handler
+ * @action:	action whose thread is current
+ * @run:	for irq_balance_thread_end()
+ */
+static inline void irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run)
+{
+	run->start = 0;
+	if (static_branch_unlikely(&irq_balance_load_key))
+		__irq_balance_thread_begin(action, run);
+}
+
+/**
+ * irq_balance_thread_end - Charge what the thread's handler has run
  * @desc:	descriptor of the interrupt
  * @action:	action whose thread is current
+ * @run:	what irq_balance_thread_begin() was given
  */
-static inline void irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action)
+static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
+					  const struct irq_balance_run *run)
 {
-	if (static_branch_unlikely(&irq_balance_load_key))
-		__irq_balance_thread_ran(desc, action);
+	if (static_branch_unlikely(&irq_balance_load_key) && run->start)
+		__irq_balance_thread_end(desc, action, run);
 }
 
 /**
@@ -118,7 +148,9 @@ static inline void irq_balance_init_desc(struct irq_desc *desc) { }
 static inline bool irq_balance_sample_due(struct irq_desc *desc) { return false; }
 static inline irqreturn_t irq_balance_timed_event(struct irq_desc *desc) { return IRQ_NONE; }
 static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action) { }
-static inline void irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action) { }
+static inline void irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run) { }
+static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
+					  const struct irq_balance_run *run) { }
 
 #endif /* !CONFIG_IRQ_BALANCE_LOAD */
 

@@ -88,7 +88,18 @@ void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u
 	} while (raised);
 }
 
-static u64 irq_balance_soft_clock(u64 now)
+/**
+ * irq_balance_soft_clock - A clock that stands still while others are charged
+ * @now:	local_clock()
+ *
+ * Stops for interrupt handlers and for softirq work that was charged. To be
+ * compared with itself on the same CPU, with no context switch in between.
+ *
+ * Context: any in which the CPU cannot change.
+ *
+ * Return: ns, since no particular time
+ */
+u64 irq_balance_soft_clock(u64 now)
 {
 	return now - irq_balance_load_charged() - this_cpu_read(irq_balance_soft_charged);
 }

@@ -2,24 +2,28 @@
 /*
  * The load map's account of interrupt threads.
  *
- * The scheduler measures them already: what is new is the run time of a thread
- * since the last look, which each action remembers. It is folded into the
- * descriptor when somebody looks, when the action goes away and, so that a
- * thread that becomes heavy wakes the balancer, when the thread has run for
- * a while. A thread is created with the action and stopped after the action
- * has left the list: whoever finds it there under desc->lock may look at it.
+ * Each run of a thread's handler is timed by the clock that softirqs are timed
+ * by: it stops for interrupts and softirqs that run over the thread, and for
+ * softirqs that the thread of a forced threaded handler runs itself. Those are
+ * charged to whoever caused them, so each ns is charged once.
  *
- * Without IRQ time accounting the clock of a task does not stop for interrupts
- * and the softirqs which run over it. Those are charged to whoever caused
- * them, so their time is noted in the action and taken off its thread.
- * The other way round it is the softirqs that a thread of a forced threaded
- * handler runs itself which are missing in its clock; they are charged as all
- * softirqs. Either way each ns is charged once.
+ * That clock knows nothing of other tasks. A run in which the thread slept or
+ * was preempted is as long as the scheduler says. Where tasks' clocks go on in
+ * interrupts, without IRQ time accounting, what was charged to others is noted
+ * in the action and taken off. The scheduler is not asked otherwise: an
+ * interrupt is taken off a task's clock as late as at its end, and then off the
+ * thread that it woke.
+ *
+ * What has run is folded into the descriptor when somebody looks, when the
+ * action goes away and, so that a thread that becomes heavy wakes the
+ * balancer, by the thread itself after a while. A thread is created with the
+ * action and stopped after the action has left the list: whoever finds it there
+ * under desc->lock may look at it. A run counts when it ends.
  */
 #include <linux/atomic.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
-#include <linux/rcupdate.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/cputime.h>
@@ -54,14 +58,10 @@ void __irq_balance_steal(s64 ns)
 
 static u64 irq_balance_fold_one(struct irqaction *action)
 {
-	if (!action || !action->thread)
-		return 0;
-
-	return irq_balance_advance(&action->load_runtime, task_sched_runtime(action->thread) -
-				   atomic64_read(&action->load_stolen));
+	return action ? irq_balance_advance(&action->load_folded, atomic64_read(&action->load_ran)) : 0;
 }
 
-void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action)
+static void irq_balance_fold_action(struct irq_desc *desc, struct irqaction *action)
 {
 	lockdep_assert_held(&desc->lock);
 
@@ -69,64 +69,58 @@ void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action
 				irq_balance_fold_one(action->secondary);
 }
 
-static void irq_balance_fold(struct irq_desc *desc, bool charge)
+void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action)
 {
-	struct irqaction *action;
-
-	for_each_action_of_desc(desc, action) {
-		u64 ns = irq_balance_fold_one(action) + irq_balance_fold_one(action->secondary);
-
-		if (charge)
-			desc->balance.thread += ns;
-	}
+	irq_balance_fold_action(desc, action);
 }
 
 /**
  * irq_balance_fold_threads - Charge an interrupt with what its threads ran
  * @desc:	descriptor of the interrupt, locked
  *
- * Does nothing while nobody measures.
- *
- * Context: any, interrupts disabled, desc->lock held, no runqueue lock held.
+ * Context: any, interrupts disabled, desc->lock held.
  */
 void irq_balance_fold_threads(struct irq_desc *desc)
 {
-	lockdep_assert_held(&desc->lock);
+	struct irqaction *action;
 
-	if (static_key_enabled(&irq_balance_load_key))
-		irq_balance_fold(desc, true);
+	for_each_action_of_desc(desc, action)
+		irq_balance_fold_action(desc, action);
 }
 
-/**
- * irq_balance_fold_all_threads - Look at the threads of all interrupts
- * @charge:	charge what they ran, or forget it
- *
- * Context: process context.
- */
-void irq_balance_fold_all_threads(bool charge)
+static unsigned long irq_balance_thread_switches(void)
 {
-	unsigned int irq, nr = irq_get_nr_irqs();
-	struct irq_desc *desc;
+	return current->nvcsw + current->nivcsw;
+}
 
-	for (irq = 0; irq < nr; irq++) {
-		guard(rcu)();
-		desc = irq_to_desc(irq);
-		if (!desc)
-			continue;
-		guard(raw_spinlock_irq)(&desc->lock);
-		irq_balance_fold(desc, charge);
+void __irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run)
+{
+	run->runtime = task_sched_runtime(current) - atomic64_read(&action->load_stolen);
+
+	guard(preempt)();
+	run->switches = irq_balance_thread_switches();
+	/* Any number but 0 */
+	run->start = irq_balance_soft_clock(local_clock()) | 1;
+}
+
+void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
+			      const struct irq_balance_run *run)
+{
+	u64 runtime = task_sched_runtime(current) - atomic64_read(&action->load_stolen);
+	u64 total;
+
+	scoped_guard(preempt) {
+		u64 ran = irq_balance_soft_clock(local_clock()) - run->start;
+
+		if (run->switches != irq_balance_thread_switches())
+			ran = runtime - run->runtime;
+		total = atomic64_add_return(ran, &action->load_ran);
 	}
-}
 
-void __irq_balance_thread_ran(struct irq_desc *desc, struct irqaction *action)
-{
-	u64 runtime = READ_ONCE(current->se.sum_exec_runtime) - atomic64_read(&action->load_stolen);
-
-	/* As of its last tick or sleep, which is near enough for a kick */
-	if (irq_balance_since(runtime, READ_ONCE(action->load_runtime)) < IRQ_BALANCE_FOLD_NS)
+	if (irq_balance_since(total, READ_ONCE(action->load_folded)) < IRQ_BALANCE_FOLD_NS)
 		return;
 
 	guard(raw_spinlock_irq)(&desc->lock);
-	desc->balance.thread += irq_balance_advance(&action->load_runtime, runtime);
+	desc->balance.thread += irq_balance_fold_one(action);
 	irq_balance_check_limit(&desc->balance, local_clock());
 }
