@@ -5,6 +5,7 @@
  */
 #include <linux/cpu_rmap.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
