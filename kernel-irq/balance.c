@@ -68,9 +68,8 @@
  *     on a CPU that goes: migrate_one_irq() calls the move off. [hotplug.sh]
  *  4. The interrupt is freed, and perhaps requested again, between plan and
  *     move: whether it may be moved, or is banned, is looked at again under
- *     desc->lock. The
- *     new owner gets a CPU of its mask; it would have got some CPU anyway.
- *     If the descriptor is freed too, the reference keeps its memory, and an
+ *     desc->lock. The new owner gets a CPU of its mask; it would have got some
+ *     CPU anyway. If the descriptor is freed too, the reference keeps its memory, and an
  *     interrupt without action is left alone before anything is looked at that
  *     the irqdomain frees. [shutdown_calls_it_off, driver.sh]
  *  5. The interrupt is kicked again while the thread is on its way to sleep:
@@ -381,8 +380,9 @@ int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why)
 		return -ENOMEM;
 
 	irq_balance_usable_cpus(usable);
-	scoped_guard(raw_spinlock_irq, &desc->lock)
+	scoped_guard(raw_spinlock_irq, &desc->lock) {
 		*why = irq_balance_why(desc, usable);
+	}
 	free_cpumask_var(usable);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <linux/irqdesc.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
+#include <linux/wordpart.h>
 
 /* Aim of the adaptive gap: samples of one interrupt are about this far apart */
 #define IRQ_BALANCE_SAMPLE_NS	NSEC_PER_MSEC
@@ -88,7 +89,7 @@ static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64
 	else if (since > 4 * IRQ_BALANCE_SAMPLE_NS)
 		b->spread >>= 1;
 
-	b->gap = (b->spread >> 1) + ((u32)now * GOLDEN_RATIO_32 >> 16 & b->spread) + 1;
+	b->gap = (b->spread >> 1) + (lower_32_bits(now) * GOLDEN_RATIO_32 >> 16 & b->spread) + 1;
 	b->skip = b->gap;
 }
 
@@ -99,9 +100,10 @@ static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64
 static inline void irq_balance_decay_max(struct irq_balance_desc *b, u64 now)
 {
 	u32 stamp = now >> IRQ_BALANCE_MAX_SHIFT;
-
 	/* A clock that went back counts as one that went far ahead */
-	for (u32 n = min(stamp - b->max_stamp, 128U); n && b->max; n--)
+	u32 n = min(stamp - b->max_stamp, 128U);
+
+	for (; n && b->max; n--)
 		b->max -= (b->max + 7) / 8;
 	b->max_stamp = stamp;
 }
@@ -122,10 +124,10 @@ static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u
 	 */
 	if (unlikely(charged > since)) {
 		if ((s64)delta < 0)
-			delta = charged = 0;
+			delta = 0;
 		else
 			b->carry = min(b->carry + charged - since, IRQ_BALANCE_CARRY_NS);
-		charged = min(charged, since);
+		charged = delta ? since : 0;
 	}
 
 	b->time += charged;

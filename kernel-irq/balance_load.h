@@ -148,7 +148,8 @@ static inline void irq_balance_init_desc(struct irq_desc *desc) { }
 static inline bool irq_balance_sample_due(struct irq_desc *desc) { return false; }
 static inline irqreturn_t irq_balance_timed_event(struct irq_desc *desc) { return IRQ_NONE; }
 static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action) { }
-static inline void irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run) { }
+static inline void irq_balance_thread_begin(struct irqaction *action,
+					    struct irq_balance_run *run) { }
 static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
 					  const struct irq_balance_run *run) { }
 

@@ -318,8 +318,10 @@ static int __init irq_balance_boot_word(struct irq_balance_settings *set,
 		}
 	}
 	for (i = 0; word && i < irq_balance_nr_knobs; i++) {
-		if (!strcmp(name, irq_balance_knobs[i].name))
-			return irq_balance_put_text(set, &irq_balance_knobs[i], word, "irqbalance=");
+		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
+
+		if (!strcmp(name, knob->name))
+			return irq_balance_put_text(set, knob, word, "irqbalance=");
 	}
 	pr_err("irqbalance=%s: expected off, observe, on or a setting and its value\n", name);
 	return -EINVAL;

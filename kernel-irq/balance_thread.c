@@ -58,7 +58,9 @@ void __irq_balance_steal(s64 ns)
 
 static u64 irq_balance_fold_one(struct irqaction *action)
 {
-	return action ? irq_balance_advance(&action->load_folded, atomic64_read(&action->load_ran)) : 0;
+	if (!action)
+		return 0;
+	return irq_balance_advance(&action->load_folded, atomic64_read(&action->load_ran));
 }
 
 static void irq_balance_fold_action(struct irq_desc *desc, struct irqaction *action)

@@ -26,37 +26,23 @@ TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_BALANCE);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_ROTATE);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_POLICY_COMPACT);
 
-/* The words of balance_status in sysfs */
-#define irq_balance_fixed_words				\
-	EM(IRQ_BALANCE_MOVABLE, "movable")		\
-	EM(IRQ_BALANCE_UNUSED, "unused")		\
-	EM(IRQ_BALANCE_CHAINED, "chained")		\
-	EM(IRQ_BALANCE_NMI, "nmi")			\
-	EM(IRQ_BALANCE_NESTED, "nested")		\
-	EM(IRQ_BALANCE_PER_CPU, "per-cpu")		\
-	EM(IRQ_BALANCE_MANAGED, "managed")		\
-	EM(IRQ_BALANCE_NO_BALANCING, "no-balancing")	\
-	EM(IRQ_BALANCE_NO_AFFINITY, "no-affinity")	\
-	EM(IRQ_BALANCE_STOPPED, "stopped")		\
-	EM(IRQ_BALANCE_FORWARDED, "forwarded")		\
-	EM(IRQ_BALANCE_REDIRECTED, "redirected")	\
-	EM(IRQ_BALANCE_CHIP, "chip")			\
-	EM(IRQ_BALANCE_OPTED_OUT, "opted-out")		\
-	EM(IRQ_BALANCE_USER_MOVE, "user-move")		\
-	EM(IRQ_BALANCE_BANNED, "banned")		\
-	EMe(IRQ_BALANCE_PINNED, "pinned")
-
-#undef EM
-#undef EMe
-#define EM(a, b)	TRACE_DEFINE_ENUM(a);
-#define EMe(a, b)	TRACE_DEFINE_ENUM(a);
-
-irq_balance_fixed_words
-
-#undef EM
-#undef EMe
-#define EM(a, b)	{ a, b },
-#define EMe(a, b)	{ a, b }
+TRACE_DEFINE_ENUM(IRQ_BALANCE_MOVABLE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_UNUSED);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_CHAINED);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_NMI);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_NESTED);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_PER_CPU);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_MANAGED);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_NO_BALANCING);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_NO_AFFINITY);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_STOPPED);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_FORWARDED);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_REDIRECTED);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_CHIP);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_OPTED_OUT);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_USER_MOVE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_BANNED);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_PINNED);
 
 /**
  * irq_balance_state - The balancer was switched
@@ -134,35 +120,35 @@ TRACE_EVENT(irq_balance_settings,
  * @online:	whether it is online; if not, the other fields may be old
  */
 TRACE_EVENT_FN(irq_balance_cpu,
-	    TP_PROTO(unsigned int cpu, const struct irq_balance_cpu *c, bool online),
+	       TP_PROTO(unsigned int cpu, const struct irq_balance_cpu *c, bool online),
 
-	    TP_ARGS(cpu, c, online),
+	       TP_ARGS(cpu, c, online),
 
-	    TP_STRUCT__entry(__field(unsigned int, cpu)
-			     __field(int, node)
-			     __field(unsigned int, package)
-			     __field(unsigned int, llc)
-			     __field(unsigned int, core)
-			     __field(unsigned int, capacity)
-			     __field(bool, online)
-			     __field(bool, usable)
-	    ),
+	       TP_STRUCT__entry(__field(unsigned int, cpu)
+				__field(int, node)
+				__field(unsigned int, package)
+				__field(unsigned int, llc)
+				__field(unsigned int, core)
+				__field(unsigned int, capacity)
+				__field(bool, online)
+				__field(bool, usable)
+	       ),
 
-	    TP_fast_assign(__entry->cpu = cpu;
-			   __entry->node = c->node;
-			   __entry->package = c->package;
-			   __entry->llc = c->llc;
-			   __entry->core = c->core;
-			   __entry->capacity = c->capacity;
-			   __entry->online = online;
-			   __entry->usable = c->usable;
-	    ),
+	       TP_fast_assign(__entry->cpu = cpu;
+			      __entry->node = c->node;
+			      __entry->package = c->package;
+			      __entry->llc = c->llc;
+			      __entry->core = c->core;
+			      __entry->capacity = c->capacity;
+			      __entry->online = online;
+			      __entry->usable = c->usable;
+	       ),
 
-	    TP_printk("cpu=%u node=%d package=%u llc=%u core=%u capacity=%u online=%d usable=%d",
-		      __entry->cpu, __entry->node, __entry->package, __entry->llc,
-		      __entry->core, __entry->capacity, __entry->online, __entry->usable),
+	       TP_printk("cpu=%u node=%d package=%u llc=%u core=%u capacity=%u online=%d usable=%d",
+			 __entry->cpu, __entry->node, __entry->package, __entry->llc,
+			 __entry->core, __entry->capacity, __entry->online, __entry->usable),
 
-	    irq_balance_trace_begin, NULL
+	       irq_balance_trace_begin, NULL
 );
 
 /**
@@ -222,7 +208,24 @@ TRACE_EVENT(irq_balance_irq,
 
 	    TP_printk("irq=%u cpu=%u node=%d time=%llu load=%llu status=%s mask=%s",
 		      __entry->irq, __entry->cpu, __entry->node, __entry->time, __entry->load,
-		      __print_symbolic(__entry->fixed, irq_balance_fixed_words),
+		      __print_symbolic(__entry->fixed,
+				       { IRQ_BALANCE_MOVABLE, "movable" },
+				       { IRQ_BALANCE_UNUSED, "unused" },
+				       { IRQ_BALANCE_CHAINED, "chained" },
+				       { IRQ_BALANCE_NMI, "nmi" },
+				       { IRQ_BALANCE_NESTED, "nested" },
+				       { IRQ_BALANCE_PER_CPU, "per-cpu" },
+				       { IRQ_BALANCE_MANAGED, "managed" },
+				       { IRQ_BALANCE_NO_BALANCING, "no-balancing" },
+				       { IRQ_BALANCE_NO_AFFINITY, "no-affinity" },
+				       { IRQ_BALANCE_STOPPED, "stopped" },
+				       { IRQ_BALANCE_FORWARDED, "forwarded" },
+				       { IRQ_BALANCE_REDIRECTED, "redirected" },
+				       { IRQ_BALANCE_CHIP, "chip" },
+				       { IRQ_BALANCE_OPTED_OUT, "opted-out" },
+				       { IRQ_BALANCE_USER_MOVE, "user-move" },
+				       { IRQ_BALANCE_BANNED, "banned" },
+				       { IRQ_BALANCE_PINNED, "pinned" }),
 		      __get_bitmask(mask))
 );
 

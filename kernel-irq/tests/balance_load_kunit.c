@@ -464,26 +464,37 @@ static void load_counts_every_interrupt(struct kunit *test)
 	KUNIT_EXPECT_GT(test, fake->desc->balance.gap, 1);
 }
 
-/* A handler takes at least that long, and nothing else was there */
+/*
+ * A handler takes at least that long, and nothing else was there. A sample that
+ * an emulator stretches stands for many: most attempts must be right, not all.
+ */
 static void load_is_time(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
 	struct irq_balance_load before, after;
 
 	for (unsigned int us = 20; us <= 200; us *= 10) {
-		u64 start = local_clock(), spent;
+		unsigned int right = 0;
 
 		fake->hard_us = us;
-		before = fake_load(test, fake);
-		fake_raise(fake, 20000 / us);
-		after = fake_load(test, fake);
-		spent = local_clock() - start;
+		for (unsigned int i = 0; i < 5; i++) {
+			u64 start = local_clock(), spent, charged;
 
-		KUNIT_EXPECT_GE(test, after.time_ns - before.time_ns, 16 * MS);
-		KUNIT_EXPECT_LE(test, after.time_ns - before.time_ns, spent + spent / 4);
+			before = fake_load(test, fake);
+			fake_raise(fake, 20000 / us);
+			after = fake_load(test, fake);
+			spent = local_clock() - start;
+			charged = after.time_ns - before.time_ns;
+
+			if (charged >= 16 * MS && charged <= spent + spent / 8)
+				right++;
+			else
+				kunit_info(test, "%u us: %llu ns in %llu\n", us, charged, spent);
+		}
+		KUNIT_EXPECT_GE(test, right, 3);
 		KUNIT_EXPECT_GE(test, after.max_ns, us * US);
-		KUNIT_EXPECT_EQ(test, after.soft_ns, before.soft_ns);
-		KUNIT_EXPECT_EQ(test, after.thread_ns, before.thread_ns);
+		KUNIT_EXPECT_EQ(test, after.soft_ns, 0);
+		KUNIT_EXPECT_EQ(test, after.thread_ns, 0);
 	}
 }
 

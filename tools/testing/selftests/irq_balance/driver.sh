@@ -13,7 +13,9 @@ ktap_set_plan 4
 # The PCI device that an interrupt belongs to
 device_of() {
 	local f
-	for f in /sys/bus/pci/devices/*/msi_irqs/"$1"; do [ -e "$f" ] && basename "${f%/msi_irqs/*}"; done
+	for f in /sys/bus/pci/devices/*/msi_irqs/"$1"; do
+		[ -e "$f" ] && basename "${f%/msi_irqs/*}"
+	done
 }
 # A network interface may go, what the root is mounted from may not
 device=
@@ -63,7 +65,8 @@ for i in /sys/bus/pci/devices/"$device"/msi_irqs/*; do
 	# shellcheck disable=SC2154
 	[ -z "$act" ] || [ "$now" = movable ] || { r=1; ktap_print_msg "${i##*/} $act: $now"; }
 done
-result "the new interrupts can be moved" $r "$(ls "/sys/bus/pci/devices/$device/msi_irqs" | tr '\n' ' ')"
+result "the new interrupts can be moved" $r \
+	"$(ls "/sys/bus/pci/devices/$device/msi_irqs" | tr '\n' ' ')"
 
 [ "$BREAK" = mask ] && echo 1 >"/proc/irq/${stay[0]}/smp_affinity"
 masks_of | cmp -s - "$TMP/masks.0"

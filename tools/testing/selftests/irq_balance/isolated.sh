@@ -59,7 +59,8 @@ else
 	restless
 	[ "$BREAK" = pin ] && echo "${isolated[0]}" >"/proc/irq/${SOURCES[0]}/smp_affinity_list"
 	sleep 3
-	[ "$(traced move)" -ge 5 ] && [ "$(moved_to "${isolated[@]}")" = 0 ] && ! on_any "${isolated[@]}"
+	[ "$(traced move)" -ge 5 ] && [ "$(moved_to "${isolated[@]}")" = 0 ] &&
+		! on_any "${isolated[@]}"
 	result "isolated at boot: no interrupt is moved there" $? "$(traced move) moves"
 	quiet
 	echo balance >$BALANCER/policy
