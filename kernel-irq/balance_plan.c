@@ -56,11 +56,14 @@
  * 4. Whether it is worth it. A plan is wanted when the worst of the CPUs that
  *    it touches loses ``min_gain`` of its load (14 %: loads that are 15 %
  *    up on one of two CPUs and 15 % down on the other look like 13 %), and
- *    no less than makes an interrupt heavy. A gain below seven
- *    quarters of that, or below what the loads of the interrupts in
- *    question are usually off from one pass to the next, must show in the slow averages too:
- *    noise around a balanced placement is no reason to move. A plan is wanted
- *    without any gain when an interrupt is on a CPU that it may not be on.
+ *    no less than makes an interrupt heavy. With many CPUs such noise looks
+ *    like up to 26 %. So a gain has to show in the slow averages too, beyond
+ *    twice what the loads of a CPU in question are usually off, unless it is
+ *    nearly twice the minimum and left of it is the minimum when each load is
+ *    taken as close to its slow average as noise can have kept it from that:
+ *    noise around a balanced placement is no reason to move. A plan is
+ *    wanted without any gain when an interrupt is on a CPU that it may not be
+ *    on.
  * 5. Whether it is certain. ``confirm`` passes in a row (3) must want it, and
  *    no interrupt in it may have been moved within ``cooldown_ms`` (400 ms).
  *    For a small gain that time doubles with each move within a minute of the
@@ -148,8 +151,10 @@ enum irq_balance_look {
  * @after:	and after it
  * @slow_before: the first by the slow averages
  * @slow_after:	the second by the slow averages
+ * @sure_before: the first, should the loads be off by as much as noise is
+ * @sure_after:	the second, the same
  * @near:	ns/s that come home to their device's node
- * @noise:	ns/s by which the noisiest load in question is off each time
+ * @noise:	ns/s by which the loads of its noisiest CPU are off each time
  * @age_ms:	history of the youngest interrupt that is moved
  * @moves:	moves
  * @forced:	one of them is from a CPU that is not allowed
@@ -163,6 +168,8 @@ struct irq_balance_touch {
 	u64		after;
 	u64		slow_before;
 	u64		slow_after;
+	u64		sure_before;
+	u64		sure_after;
 	u64		near;
 	u64		noise;
 	u32		age_ms;
@@ -181,6 +188,9 @@ struct irq_balance_touch {
  * @before:	[position] load with everything at home
  * @slow_before: [position] slow load with everything at home
  * @slow_after:	[position] slow load with everything at its place
+ * @sure_before: [position] sure load with everything at home
+ * @sure_after:	[position] sure load with everything at its place
+ * @noise:	[position] ns/s by which its loads are off each time
  * @heavy:	[position] heavy interrupts at it now, movable or not
  * @source:	[class] the user's mask that it was made of
  * @within:	[class] node that it is confined to, -1: none
@@ -199,6 +209,9 @@ struct irq_balance_work {
 	u64				*before;
 	u64				*slow_before;
 	u64				*slow_after;
+	u64				*sure_before;
+	u64				*sure_after;
+	u64				*noise;
 	u32				*heavy;
 	const unsigned long		**source;
 	int				*within;
@@ -251,6 +264,7 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	mach->scale = irq_balance_carve(&space, nr_cpus, sizeof(*mach->scale));
 	mach->fixed = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed));
 	mach->fixed_slow = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed_slow));
+	mach->fixed_sure = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed_sure));
 	mach->load = irq_balance_carve(&space, nr_cpus, sizeof(*mach->load));
 	mach->items = irq_balance_carve(&space, nr_cpus, sizeof(*mach->items));
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++)
@@ -288,6 +302,9 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	work->before = irq_balance_carve(&space, nr_cpus, sizeof(*work->before));
 	work->slow_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_before));
 	work->slow_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_after));
+	work->sure_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->sure_before));
+	work->sure_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->sure_after));
+	work->noise = irq_balance_carve(&space, nr_cpus, sizeof(*work->noise));
 	work->heavy = irq_balance_carve(&space, nr_cpus, sizeof(*work->heavy));
 	work->source = irq_balance_carve(&space, classes, sizeof(*work->source));
 	work->within = irq_balance_carve(&space, classes, sizeof(*work->within));
@@ -362,6 +379,27 @@ static u64 irq_balance_need(const struct irq_balance_settings *set, u64 before)
 	u64 need = div_u64(before, 1000) * set->min_gain;
 
 	return max_t(u64, need, irq_balance_heavy_load(set) * 3 / 4);
+}
+
+/**
+ * irq_balance_sure - what a load is if it is off by noise
+ * @set:	settings
+ * @load:	its averages
+ *
+ * Noise that is no reason for a plan is up to about the minimum gain. A step
+ * worth twice that is worth the minimum gain by these loads too: one that rose
+ * by 1 / (1 - 2g) counts for (1 - g) / (1 - 2g), which gains g / (1 - g).
+ *
+ * Return: ns/s, the closest to the slow average that is within the minimum
+ * gain of the fast one.
+ */
+static u64 irq_balance_sure(const struct irq_balance_settings *set,
+			    const struct irq_balance_average *load)
+{
+	u32 left = 1000 - min(set->min_gain, 999U);
+
+	return clamp(load->slow, div_u64(load->fast * left, 1000),
+		     div_u64(load->fast * 1000, left));
 }
 
 static void irq_balance_measure_irq(struct irq_balance *bal,
@@ -490,6 +528,7 @@ static bool irq_balance_may_stay(const struct irq_balance_cpu *cpus,
 
 /* Whether the interrupt is one to be placed; fills in what is known of it. */
 static bool irq_balance_collect_irq(struct irq_balance_work *work,
+				    const struct irq_balance_settings *set,
 				    const struct irq_balance_cpu *cpus,
 				    const struct irq_balance_irq *irq,
 				    struct irq_balance_item *item)
@@ -524,6 +563,7 @@ static bool irq_balance_collect_irq(struct irq_balance_work *work,
 	}
 	item->load = irq->state->load.fast;
 	item->slow = irq->state->load.slow;
+	item->sure = irq_balance_sure(set, &irq->state->load);
 	item->place = item->home;
 	return true;
 }
@@ -556,6 +596,7 @@ static void irq_balance_collect(struct irq_balance_work *work,
 				   cpu->capacity;
 		mach->fixed[pos] = cpu->base.fast;
 		mach->fixed_slow[pos] = cpu->base.slow;
+		mach->fixed_sure[pos] = irq_balance_sure(set, &cpu->base);
 		work->heavy[pos] = 0;
 		if (pos && cpu->node == cpus[mach->cpu[pos - 1]].node)
 			index = work->index[pos - 1];
@@ -582,7 +623,7 @@ static void irq_balance_collect(struct irq_balance_work *work,
 			continue;
 		work->heavy[mach->pos[irq->cpu]] += irq->state->heavy;
 		s->items[s->nr].irq = i;
-		if (irq_balance_collect_irq(work, cpus, irq, &s->items[s->nr])) {
+		if (irq_balance_collect_irq(work, set, cpus, irq, &s->items[s->nr])) {
 			int node = s->items[s->nr].node;
 
 			if (node >= 0) {
@@ -595,6 +636,8 @@ static void irq_balance_collect(struct irq_balance_work *work,
 		pos = mach->pos[irq->cpu];
 		mach->fixed[pos] += irq_balance_cost(mach, load->fast, pos);
 		mach->fixed_slow[pos] += irq_balance_cost(mach, load->slow, pos);
+		mach->fixed_sure[pos] +=
+			irq_balance_cost(mach, irq_balance_sure(set, load), pos);
 	}
 
 	irq_balance_home(s, cpus);
@@ -752,6 +795,9 @@ static void irq_balance_touched(struct irq_balance_work *work,
 		work->before[i] = mach->fixed[i];
 		work->slow_before[i] = mach->fixed_slow[i];
 		work->slow_after[i] = mach->fixed_slow[i];
+		work->sure_before[i] = mach->fixed_sure[i];
+		work->sure_after[i] = mach->fixed_sure[i];
+		work->noise[i] = cpus[mach->cpu[i]].base.noise;
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
@@ -762,6 +808,13 @@ static void irq_balance_touched(struct irq_balance_work *work,
 			irq_balance_cost(mach, item->slow, item->home);
 		work->slow_after[item->place] +=
 			irq_balance_cost(mach, item->slow, item->place);
+		work->sure_before[item->home] +=
+			irq_balance_cost(mach, item->sure, item->home);
+		work->sure_after[item->place] +=
+			irq_balance_cost(mach, item->sure, item->place);
+		work->noise[item->home] +=
+			irq_balance_cost(mach, irqs[item->irq].state->load.noise,
+					 item->home);
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
@@ -779,12 +832,13 @@ static void irq_balance_touched(struct irq_balance_work *work,
 			t->after = max(t->after, mach->load[pos]);
 			t->slow_before = max(t->slow_before, work->slow_before[pos]);
 			t->slow_after = max(t->slow_after, work->slow_after[pos]);
-			t->noise = max(t->noise, cpus[mach->cpu[pos]].base.noise);
+			t->sure_before = max(t->sure_before, work->sure_before[pos]);
+			t->sure_after = max(t->sure_after, work->sure_after[pos]);
+			t->noise = max(t->noise, work->noise[pos]);
 		}
 		if (!irq_balance_is_near(work, item, item->home) &&
 		    irq_balance_is_near(work, item, item->place))
 			t->near += irq_balance_cost(mach, item->load, item->home);
-		t->noise = max(t->noise, irq_balance_cost(mach, st->load.noise, item->home));
 		t->forced |= !item->may_stay;
 		quiet = irq_balance_ms(set->cooldown_ms);
 		t->cooling |= st->moved && now - st->moved < quiet;
@@ -824,15 +878,16 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 	if (t->lone && t->before < LONE_LOAD)
 		return false;
 	gain = t->before - t->after;
-	if (!t->lone && gain * 4 >= div_u64(t->before, 1000) * set->min_gain * 7 &&
-	    gain >= t->noise)
+	if (!t->lone && gain * 8 >= div_u64(t->before, 1000) * set->min_gain * 15 &&
+	    gain >= t->noise && t->sure_before >= t->sure_after +
+	    irq_balance_need(set, t->sure_before))
 		return true;
 	if (t->restless)
 		return false;
 	/* What is begun now need not wait for history: it would be all the same. */
 	if (t->age_ms < IRQ_BALANCE_YOUNG_MS)
 		return look == IRQ_BALANCE_LOOK_SECOND;
-	return t->slow_before >= t->slow_after +
+	return t->slow_before >= t->slow_after + 2 * t->noise +
 				 irq_balance_need(set, t->slow_before);
 }
 

@@ -615,6 +615,8 @@ void irq_balance_solve(struct irq_balance_solver *s,
 
 	irq_balance_split(s);
 	irq_balance_home(s, cpus);
+	for (part = 0; part < s->nr_parts; part++)
+		s->parts[part].before = irq_balance_part_worst(s, &s->parts[part]);
 	/* What may not stay weighs on nobody, wherever its new CPU is. */
 	for (i = 0; i < s->nr; i++) {
 		if (!s->items[i].stay)
@@ -627,11 +629,11 @@ void irq_balance_solve(struct irq_balance_solver *s,
 
 		for (i = 0; i < p->nr; i++)
 			forced |= !s->items[s->order[p->first + i]].stay;
-		p->before = irq_balance_part_worst(s, p);
+		/* Others of another part may leave: that is a gain as well. */
 		need = div_u64(p->before, 1000) * s->min_gain;
 		need = max(need, s->floor);
 		bound = irq_balance_bound(s, p);
-		ceiling = forced ? ~0ULL : p->before;
+		ceiling = forced ? ~0ULL : irq_balance_part_worst(s, p);
 		if (forced || bound + need <= p->before) {
 			bool small = p->nr_cpus <= IRQ_BALANCE_SMALL_CPUS &&
 				     p->nr <= IRQ_BALANCE_SMALL_ITEMS;
