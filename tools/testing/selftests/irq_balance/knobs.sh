@@ -77,7 +77,8 @@ echo 100 >$BALANCER/confirm
 start
 sleep 2
 [ "$(moved)" = 0 ]
-result "a plan waits for as many passes as confirm says" $? "$(moved) moves: $(places "${SOURCES[@]}")"
+result "a plan waits for as many passes as confirm says" $? \
+	"$(moved) moves: $(places "${SOURCES[@]}")"
 echo 1 >$BALANCER/rebalance
 sleep 0.2
 [ "$(moved)" -gt 0 ]
