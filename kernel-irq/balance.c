@@ -54,48 +54,48 @@
  * Most are tortured by tests/balance_torture.c; in brackets what else tests them:
  * cases of tests/balance_move_kunit.c, scripts of selftests/irq_balance.
  *
- *  1. The user writes smp_affinity between plan and move: the move finds its
+ * 1.  The user writes smp_affinity between plan and move: the move finds its
  *     target outside the mask, fails with -ENODEV and is forgotten. If the
  *     target is in the new mask too, it is as good as any.
  *     [never_outside_the_mask, mask.sh]
- *  2. The user writes while a deferred move waits for its interrupt:
+ * 2.  The user writes while a deferred move waits for its interrupt:
  *     irq_set_affinity_locked() calls it off under desc->lock. A write that
  *     waits itself is not overtaken: there is no move while one is pending.
  *     [users_write_wins, users_pending_move_is_not_touched, mask.sh]
- *  3. The target goes offline between plan and move: as 1. While a deferred
- *     move waits: cpu_online() is tested when it is done, with interrupts
- *     disabled, and CPUs go offline in stop_machine(). While the interrupt is
- *     on a CPU that goes: migrate_one_irq() calls the move off. [hotplug.sh]
- *  4. The interrupt is freed, and perhaps requested again, between plan and
+ * 3.  The target goes offline between plan and move: as 1. While a deferred move
+ *     waits: cpu_online() is tested when it is done, with interrupts disabled,
+ *     and CPUs go offline in stop_machine(). While the interrupt is on a CPU
+ *     that goes: migrate_one_irq() calls the move off. [hotplug.sh]
+ * 4.  The interrupt is freed, and perhaps requested again, between plan and
  *     move: whether it may be moved, or is banned, is looked at again under
  *     desc->lock. The new owner gets a CPU of its mask; it would have got some
- *     CPU anyway. If the descriptor is freed too, the reference keeps its memory, and an
- *     interrupt without action is left alone before anything is looked at that
- *     the irqdomain frees. [shutdown_calls_it_off, driver.sh]
- *  5. The interrupt is kicked again while the thread is on its way to sleep:
- *     the flag is set before the wake-up and tested after the state is set, as
- *     ever.
- *  6. The interrupt for which a deferred move waits does not come: the next pass
+ *     CPU anyway. If the descriptor is freed too, the reference keeps its
+ *     memory, and an interrupt without action is left alone before anything is
+ *     looked at that the irqdomain frees. [shutdown_calls_it_off, driver.sh]
+ * 5.  The interrupt is kicked again while the thread is on its way to sleep: the
+ *     flag is set before the wake-up and tested after the state is set, as ever.
+ * 6.  The interrupt for which a deferred move waits does not come: the next pass
  *     calls the move off. If it comes before, and be it much later as nothing
  *     was heavy and no pass came, 1 and 3 hold. If the target was isolated
  *     meanwhile, the load that comes with the interrupt has the thread look
  *     again. [no_interrupt_expires, isolated.sh]
- *  7. The interrupt is disabled while a deferred move waits: __irq_move_irq()
+ * 7.  The interrupt is disabled while a deferred move waits: __irq_move_irq()
  *     does not touch it, and 6 applies. [fixed_ones_stay]
- *  8. The last interrupt is still on its way to the old CPU, or handled there,
- *     when the next one comes to the new one: as after a write to the mask, which
- *     the flow handlers know how to deal with. The flow that would drop the
- *     next one is not moved while the handler runs.
- *  9. The chip cannot now (-EBUSY, -ENOSPC): the move is forgotten, not retried
+ * 8.  The last interrupt is still on its way to the old CPU, or handled there,
+ *     when the next one comes to the new one: as after a write to the mask,
+ *     which the flow handlers know how to deal with. The flow that would drop
+ *     the next one is not moved while the handler runs.
+ * 9.  The chip cannot now (-EBUSY, -ENOSPC): the move is forgotten, not retried
  *     at each interrupt. [busy_is_not_retried_at_entry]
  * 10. The user switches to off or observe while moves wait: the thread is
  *     stopped first, then all are called off. [state.sh, move.sh]
  * 11. CPUs are isolated between plan and move: as 6. [isolated.sh]
- * 12. The machine goes to sleep: the thread is frozen before the CPUs go. A
- *     move that waits is called off with the CPU, or done by the first interrupt
+ * 12. The machine goes to sleep: the thread is frozen before the CPUs go. A move
+ *     that waits is called off with the CPU, or done by the first interrupt
  *     after resume.
  * 13. An affinity notifier is replaced while a move is being told to it: the
- *     work holds a reference, and is waited for. [notifier_is_told_the_mask_only]
+ *     work holds a reference, and is waited for.
+ *     [notifier_is_told_the_mask_only]
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 

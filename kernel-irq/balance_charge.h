@@ -21,7 +21,7 @@
 #define IRQ_BALANCE_SAMPLE_NS	NSEC_PER_MSEC
 
 /* Gaps about 4096 are one sample per ms at four million interrupts per second */
-#define IRQ_BALANCE_MAX_SPREAD	4095
+#define IRQ_BALANCE_MAX_SPREAD	4095U
 
 /* The maximum decays in steps of 2^30 ns, about a second */
 #define IRQ_BALANCE_MAX_SHIFT	30
@@ -84,13 +84,16 @@ static inline u64 irq_balance_advance(u64 *highest, u64 value)
  */
 static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64 since)
 {
-	if (since < IRQ_BALANCE_SAMPLE_NS && b->spread < IRQ_BALANCE_MAX_SPREAD)
-		b->spread = 2 * b->spread + 1;
-	else if (since > 4 * IRQ_BALANCE_SAMPLE_NS)
-		b->spread >>= 1;
+	/* Below and above in one comparison */
+	if (unlikely(since - IRQ_BALANCE_SAMPLE_NS > 3 * IRQ_BALANCE_SAMPLE_NS)) {
+		if (since < IRQ_BALANCE_SAMPLE_NS)
+			b->spread = min(2 * b->spread + 1, IRQ_BALANCE_MAX_SPREAD);
+		else
+			b->spread >>= 1;
+	}
 
 	b->gap = (b->spread >> 1) + (lower_32_bits(now) * GOLDEN_RATIO_32 >> 16 & b->spread) + 1;
-	b->skip = b->gap;
+	b->skip = b->gap - 1;
 }
 
 /*
@@ -155,7 +158,7 @@ static inline u64 irq_balance_take_carry(struct irq_balance_desc *b, u64 now)
 /* Interrupts since the last sample; until the next one they are like the last */
 static inline unsigned int irq_balance_unsampled(const struct irq_balance_desc *b)
 {
-	return b->skip > 0 && b->skip < b->gap ? b->gap - b->skip : 0;
+	return b->skip >= 0 && b->skip < b->gap ? b->gap - 1 - b->skip : 0;
 }
 
 /*
@@ -168,12 +171,12 @@ static inline void irq_balance_flush_gap(struct irq_balance_desc *b, u64 now)
 {
 	unsigned int unsampled = irq_balance_unsampled(b);
 
-	if (b->skip <= 0 || irq_balance_since(now, b->stamp) < 4 * IRQ_BALANCE_SAMPLE_NS)
+	if (b->skip < 0 || irq_balance_since(now, b->stamp) < 4 * IRQ_BALANCE_SAMPLE_NS)
 		return;
 
 	b->time += (u64)unsampled * b->last;
 	b->count += unsampled;
-	b->skip = 1;
+	b->skip = 0;
 	b->gap = 1;
 	b->spread = 0;
 }

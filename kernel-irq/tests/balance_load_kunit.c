@@ -41,7 +41,7 @@ static void source_run(struct source *s, u64 period, u64 time, u64 (*cost)(unsig
 		u64 delta = cost(s->interrupts++), since;
 
 		s->true_time += delta;
-		if (--s->b.skip > 0)
+		if (--s->b.skip >= 0)
 			continue;
 		s->samples++;
 		since = s->now + delta - s->b.stamp;
@@ -128,7 +128,7 @@ static void gap_follows_the_rate(struct kunit *test)
 	/* And back, as soon as a pass has looked */
 	irq_balance_flush_gap(&s.b, s.now + 10 * MS);
 	KUNIT_EXPECT_EQ(test, s.b.gap, 1);
-	KUNIT_EXPECT_EQ(test, s.b.skip, 1);
+	KUNIT_EXPECT_EQ(test, s.b.skip, 0);
 }
 
 static void gaps_are_not_all_the_same(struct kunit *test)
@@ -139,7 +139,7 @@ static void gaps_are_not_all_the_same(struct kunit *test)
 	for (u64 now = 0; now < 1000 * 2 * MS; now += 2 * MS + 7919) {
 		irq_balance_next_gap(&b, now, 2 * MS);
 		KUNIT_ASSERT_EQ(test, b.spread, 63);
-		KUNIT_ASSERT_EQ(test, b.skip, b.gap);
+		KUNIT_ASSERT_EQ(test, b.skip, b.gap - 1);
 		least = min(least, b.gap);
 		most = max(most, b.gap);
 	}
@@ -270,9 +270,9 @@ static void unsampled_ones_are_estimated(struct kunit *test)
 
 	irq_balance_take_sample(&b, SEC, SEC, 3 * US);
 	b.gap = 100;
-	b.skip = 100;
+	b.skip = 99;
 	KUNIT_EXPECT_EQ(test, irq_balance_unsampled(&b), 0);
-	b.skip = 60;
+	b.skip = 59;
 	KUNIT_EXPECT_EQ(test, irq_balance_unsampled(&b), 40);
 
 	/* Too early to give the gap up, and then not */
@@ -281,7 +281,7 @@ static void unsampled_ones_are_estimated(struct kunit *test)
 	irq_balance_flush_gap(&b, SEC + 5 * MS);
 	KUNIT_EXPECT_EQ(test, b.count, 41);
 	KUNIT_EXPECT_EQ(test, b.time, 41 * 3 * US);
-	KUNIT_EXPECT_EQ(test, b.skip, 1);
+	KUNIT_EXPECT_EQ(test, b.skip, 0);
 	KUNIT_EXPECT_EQ(test, irq_balance_unsampled(&b), 0);
 }
 

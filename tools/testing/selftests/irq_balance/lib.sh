@@ -8,7 +8,7 @@
 # TRAFFIC="eth0 eth2" names network interfaces that broadcasts may be sent from
 # (their cables must end in the same machine): the better load where there is one.
 #
-# BREAK=mask|move|pin makes a test break the rules that it guards, to show that
+# BREAK=mask|move|pin|knob makes a test break the rules that it guards, to show that
 # this would be seen.
 
 DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
