@@ -363,3 +363,37 @@ s64 irq_balance_crowding(const struct irq_balance_machine *mach,
 	       irq_balance_square(b->busy + more, b->nr) -
 	       irq_balance_square(b->busy, b->nr);
 }
+
+/**
+ * irq_balance_peak - load of the worst CPU
+ * @mach:	machine
+ *
+ * Return: ns/s.
+ */
+u64 irq_balance_peak(const struct irq_balance_machine *mach)
+{
+	u64 worst = 0;
+	u32 pos;
+
+	for (pos = 0; pos < mach->nr_cpus; pos++)
+		worst = max(worst, mach->load[pos]);
+	return worst;
+}
+
+/**
+ * irq_balance_worst_load - load of the worst CPU that has an item
+ * @mach:	machine
+ *
+ * Return: ns/s, 0: none has.
+ */
+u64 irq_balance_worst_load(const struct irq_balance_machine *mach)
+{
+	u64 worst = 0;
+	u32 pos;
+
+	for (pos = 0; pos < mach->nr_cpus; pos++) {
+		if (mach->items[pos])
+			worst = max(worst, mach->load[pos]);
+	}
+	return worst;
+}

@@ -137,6 +137,8 @@ u32 irq_balance_lowest(const struct irq_balance_machine *mach,
 		       const struct irq_balance_item *item);
 u32 irq_balance_find(const struct irq_balance_machine *mach,
 		     const struct irq_balance_item *item, u64 limit);
+u64 irq_balance_peak(const struct irq_balance_machine *mach);
+u64 irq_balance_worst_load(const struct irq_balance_machine *mach);
 s64 irq_balance_crowding(const struct irq_balance_machine *mach,
 			 enum irq_balance_level level, u32 from, u64 less,
 			 u32 to, u64 more);
