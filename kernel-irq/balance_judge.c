@@ -108,7 +108,7 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 	 * One that has its CPU to itself has only that CPU's base load to flee
 	 * from, and base load comes and goes.
 	 */
-	if (t->lone && t->before < LONE_LOAD)
+	if (t->lone && min(t->before, t->slow_before) < LONE_LOAD)
 		return false;
 	gain = t->before - t->after;
 	if (!t->lone && gain * 8 >= div_u64(t->before, 1000) * set->min_gain * 15 &&

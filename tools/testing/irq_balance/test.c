@@ -96,6 +96,11 @@ static void test_lone_base(void)
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	EXPECT_EQ(w.moves, 0);
+	/* ... nor does a burst of it ... */
+	w.base[0] = 650000000;
+	EXPECT_EQ(world_run(&w, 1500), 0);
+	w.base[0] = 300000000;
+	EXPECT_EQ(world_run(&w, 30000), 0);
 	/* ... unless it fills the CPU, and lasts. */
 	w.base[0] = 650000000;
 	EXPECT_EQ(world_run(&w, 60000), 1);
@@ -287,6 +292,77 @@ static void test_small_gain(void)
 	report("a small gain has to last");
 }
 
+static void test_young(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* A sixth is to be gained from the first pass on: two seconds prove it. */
+	world_init(&w, 2);
+	for (i = 0; i < 10; i++)
+		world_irq(&w, i < 4, 100000000);
+	world_pass(&w);
+	EXPECT_EQ(world_run(&w, 1500), 0);
+	EXPECT_EQ(world_run(&w, 1500), 1);
+	finish(&w);
+	report("a small gain waits for some history");
+}
+
+static void test_min_gain(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* 500 against 400, a tenth is to be gained. */
+	world_init(&w, 2);
+	for (i = 0; i < 9; i++)
+		world_irq(&w, i >= 5, i == 8 ? 130000000 : 90000000);
+	world_irq(&w, 0, 50000000);
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	EXPECT_EQ(w.moves, 0);
+	w.set.min_gain = 90;
+	EXPECT_EQ(world_run(&w, 60000), 1);
+	finish(&w);
+	/* A quarter of the load, but of less than makes one heavy. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 21000000);
+	world_irq(&w, 0, 21000000);
+	w.base[1] = 10000000;
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	EXPECT_EQ(w.moves, 0);
+	w.base[1] = 0;
+	EXPECT_EQ(world_run(&w, 60000), 1);
+	finish(&w);
+	report("nothing is moved for less than the minimum gain");
+}
+
+static void test_churn(void)
+{
+	unsigned int k, few = 0;
+	struct world w;
+
+	/* A small gain, now here, now there, as long as it takes to prove it. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 110000000);
+	world_irq(&w, 0, 310000000);
+	world_irq(&w, 1, 190000000);
+	w.movable[1] = false;
+	w.movable[2] = false;
+	for (k = 0; k < 60; k++) {
+		w.load[1] = k % 2 ? 190000000 : 310000000;
+		w.load[2] = k % 2 ? 310000000 : 190000000;
+		world_run(&w, 20000);
+		if (k == 9)
+			few = w.moves;
+	}
+	EXPECT(few > 3);
+	EXPECT(w.moves < 55);
+	finish(&w);
+	report("what does not come to rest is left alone");
+}
+
 /* Ranking of the goals. */
 
 static void test_node_holds(void)
@@ -316,6 +392,97 @@ static void test_node_holds(void)
 	EXPECT_EQ(world_run(&w, 20000), 0);
 	finish(&w);
 	report("a node holds its devices up to the limit");
+}
+
+static void test_node_edge(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 450000000);
+		w.irqs[i].node = 0;
+	}
+	/* The worst CPU is another one: coming home would not make it worse. */
+	world_irq(&w, 7, 950000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 3);
+	/* 78 %, which is more than seven eighths of the limit: no way back. */
+	for (i = 0; i < 4; i++)
+		w.load[i] = 390000000;
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	for (i = 0; i < 4; i++)
+		w.load[i] = 340000000;
+	EXPECT(world_run(&w, 20000) > 0);
+	for (i = 0; i < 4; i++)
+		EXPECT(w.irqs[i].cpu < 2);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	report("a node takes its devices back well below the limit");
+}
+
+static void test_node_home(void)
+{
+	unsigned int i, home = 0;
+	struct world w;
+
+	/* Two have room at home. With four the worst CPU would be worse. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 2 + i, 350000000);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		home += w.irqs[i].cpu < 2;
+	EXPECT_EQ(home, 2);
+	EXPECT_EQ(w.moves, 2);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	/* Home, but for less than the minimum gain: not now. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 0, 30000000);
+	w.irqs[1].node = 1;
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	EXPECT_EQ(w.moves, 0);
+	w.load[1] = 100000000;
+	EXPECT_EQ(world_run(&w, 20000), 1);
+	EXPECT_EQ(w.state[1].reason, IRQ_BALANCE_REASON_LOCALITY);
+	finish(&w);
+	report("who comes home makes nothing worse, and gains something");
+}
+
+static void test_node_always(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	w.set.node_limit = 100;
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 6; i++) {
+		world_irq(&w, 0, 450000000);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	for (i = 0; i < 6; i++)
+		EXPECT(w.irqs[i].cpu < 2);
+	EXPECT_EQ(w.moves, 3);
+	w.set.node_limit = 80;
+	world_run(&w, 2000);
+	EXPECT_EQ(world_worst(&w), 450000000);
+	finish(&w);
+	report("a node limit of 100 is none");
 }
 
 static void test_hard_first(void)
@@ -554,6 +721,7 @@ static void test_cap(void)
 
 static void test_deaf(void)
 {
+	unsigned int i, asked = 0;
 	struct world w;
 
 	/* Its moves never happen: asked for again, given up, not counted. */
@@ -567,6 +735,13 @@ static void test_deaf(void)
 	EXPECT_EQ(w.moves, 0);
 	EXPECT_EQ(w.state[0].moved, 0);
 	EXPECT_EQ(w.state[1].moved, 0);
+	/* It is asked for eight times in two seconds, not for ever. */
+	for (i = 0; i < 400; i++) {
+		w.wrong = NULL;
+		world_run(&w, 50);
+		asked += w.bal.active;
+	}
+	EXPECT(asked >= 40 && asked <= 120);
 	/* One listens at last. */
 	w.deaf[0] = false;
 	w.deaf[1] = false;
@@ -595,6 +770,103 @@ static void test_load_changes(void)
 	EXPECT_EQ(world_run(&w, 20000), 0);
 	finish(&w);
 	report("a plan is made anew when the load changes");
+}
+
+/* A plan for the first of two that share CPU 0, which is not carried out. */
+static void begin_deaf(struct world *w, unsigned int nr_cpus)
+{
+	unsigned int i;
+
+	world_init(w, nr_cpus);
+	for (i = 0; i < 2; i++) {
+		world_irq(w, 0, 300000000);
+		w->deaf[i] = true;
+	}
+	world_pass(w);
+	world_run(w, 100);
+	while (!w->bal.active && w->now < 10000 * MSEC)
+		world_run(w, 10);
+	EXPECT(w->bal.active);
+	EXPECT_EQ(w->moves, 0);
+}
+
+static void hear(struct world *w, unsigned int after_ms)
+{
+	world_run(w, after_ms);
+	w->deaf[0] = false;
+	w->deaf[1] = false;
+	world_run(w, 5000);
+}
+
+static void test_plan_stale(void)
+{
+	unsigned int target;
+	struct world w;
+
+	/* It would end worse than promised: there is a better place now. */
+	begin_deaf(&w, 3);
+	target = w.irqs[0].target ? w.irqs[0].target : w.irqs[1].target;
+	w.load[0] = 450000000;
+	w.load[1] = 450000000;
+	w.base[target] = 400000000;
+	hear(&w, 200);
+	EXPECT_EQ(world_worst(&w), 450000000);
+	EXPECT_EQ(w.moves, 1);
+	finish(&w);
+	/* It would end as promised, which is worse than it is by now. */
+	begin_deaf(&w, 2);
+	w.load[!!w.irqs[0].target] = 300000000;
+	w.load[!w.irqs[0].target] = 0;
+	w.base[1] = 30000000;
+	hear(&w, 300);
+	EXPECT_EQ(w.moves, 0);
+	finish(&w);
+	/* Its target is forbidden by now. */
+	begin_deaf(&w, 3);
+	target = w.irqs[0].target ? w.irqs[0].target : w.irqs[1].target;
+	w.cpus[target].usable = false;
+	hear(&w, 200);
+	EXPECT_EQ(w.moves, 1);
+	finish(&w);
+	report("a plan that does not fit any more is made anew");
+}
+
+static void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b)
+{
+	memset(w->mask[irq], 0, sizeof(w->mask[irq]));
+	__set_bit(a, w->mask[irq]);
+	__set_bit(b, w->mask[irq]);
+}
+
+static void test_order(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* CPU 1 has to be relieved before it can relieve CPU 0. */
+	world_init(&w, 3);
+	w.set.max_moves = 1;
+	only(&w, world_irq(&w, 0, 500000000), 0, 1);
+	only(&w, world_irq(&w, 0, 450000000), 0, 1);
+	only(&w, world_irq(&w, 1, 600000000), 1, 2);
+	settle(&w);
+	EXPECT_EQ(w.moves, 2);
+	EXPECT_EQ(world_worst(&w), 600000000);
+	finish(&w);
+	/* Two exchanges, of which neither half fits by itself. */
+	world_init(&w, 4);
+	w.set.max_moves = 2;
+	for (i = 0; i < 4; i += 2) {
+		only(&w, world_irq(&w, i, 500000000), i, i + 1);
+		only(&w, world_irq(&w, i, 450000000), i, i + 1);
+		only(&w, world_irq(&w, i + 1, 250000000), i, i + 1);
+		only(&w, world_irq(&w, i + 1, 350000000), i, i + 1);
+	}
+	settle(&w);
+	EXPECT_EQ(w.moves, 4);
+	EXPECT_EQ(world_worst(&w), 800000000);
+	finish(&w);
+	report("a CPU is relieved before it is given more");
 }
 
 static void test_step_500ms(void)
@@ -1043,7 +1315,13 @@ int main(int argc, char **argv)
 	test_no_timer();
 	test_noise();
 	test_small_gain();
+	test_young();
+	test_min_gain();
+	test_churn();
 	test_node_holds();
+	test_node_edge();
+	test_node_home();
+	test_node_always();
 	test_hard_first();
 	test_full();
 	test_fewest_moves();
@@ -1057,6 +1335,8 @@ int main(int argc, char **argv)
 	test_cap();
 	test_deaf();
 	test_load_changes();
+	test_plan_stale();
+	test_order();
 	test_step_500ms();
 	test_rotate();
 	test_compact();
