@@ -162,6 +162,9 @@ unsigned int world_pass(struct world *w)
 		      "a move without a reason");
 		if (!w->cpus[irq->cpu].usable || !test_bit(irq->cpu, w->mask[i]))
 			forced = true;
+		/* Another may be put where this one should have left. */
+		if (w->deaf[i])
+			forced = true;
 	}
 	check(w, !asked, "wrong number of moves");
 	check(w, !w->set.max_moves || w->bal.nr_moves <= w->set.max_moves,
