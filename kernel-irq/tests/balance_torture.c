@@ -545,7 +545,8 @@ static void bt_check(struct bt_source *s)
 	if (!cpu_online(cpu))
 		bt_fail(dead_cpu, "irq %u is on CPU%u, which is offline", s->irq, cpu);
 
-	if (bt_has_notifier(s) && s->by_mover && !work_busy(&s->notify.moved_work) && s->told != cpu)
+	if (bt_has_notifier(s) && s->by_mover && s->told != cpu &&
+	    !work_busy(&s->notify.moved_work))
 		bt_fail(others, "irq %u is on CPU%u, its notifier was told %u", s->irq, cpu,
 			s->told);
 
