@@ -48,6 +48,13 @@ unsigned int irq_balance_thread_irq(void)
 	return action ? action->irq : 0;
 }
 
+unsigned int __irq_balance_poller(unsigned int known)
+{
+	struct irqaction *action = !known || force_irqthreads() ? irq_thread_action() : NULL;
+
+	return action ? action->irq : known;
+}
+
 void __irq_balance_steal(s64 ns)
 {
 	struct irqaction *action = irq_thread_action();

@@ -70,6 +70,8 @@ enum bt_break {
 	BREAK_TWICE,
 	BREAK_LOSE_WRITE,
 	BREAK_OPT_OUT,
+	BREAK_MANAGED,
+	BREAK_UNTOLD,
 };
 
 enum bt_flavour {
@@ -87,8 +89,12 @@ enum bt_flavour {
  * @hwirq:	index of the source
  * @data:	top level irq_data
  * @kind:	index into bt_kinds[]
+ * @notify:	affinity notifier, of those that have one
  * @mask:	affinity mask as last written, under desc->lock
  * @writing:	the same, or the mask that is being written, under desc->lock
+ * @notified:	mask that the notifier was told last, under desc->lock
+ * @told:	CPU that it was told last, under desc->lock
+ * @by_mover:	the mover chose the CPU, under desc->lock
  * @random:	what the chip does, under desc->lock
  * @lock:	the wire: @route, @masked, @latched, @in_service, @active
  * @route:	CPU that is interrupted
@@ -112,8 +118,12 @@ struct bt_source {
 	irq_hw_number_t			hwirq;
 	struct irq_data			*data;
 	unsigned int			kind;
+	struct irq_affinity_notify	notify;
 	struct cpumask			mask;
 	struct cpumask			writing;
+	struct cpumask			notified;
+	unsigned int			told;
+	bool				by_mover;
 	struct torture_random_state	random;
 	raw_spinlock_t			lock;
 	unsigned int			route;
@@ -155,6 +165,7 @@ static struct {
 	atomic_long_t	descriptors;
 	atomic_long_t	disables;
 	atomic_long_t	switches;
+	atomic_long_t	notifications;
 	atomic_long_t	lost;
 	atomic_long_t	extra;
 	atomic_long_t	forbidden;
@@ -165,6 +176,7 @@ static struct {
 
 static struct bt_source **bt_sources;
 static struct irq_domain *bt_domain;
+static struct irq_affinity_desc bt_managed = { .is_managed = 1 };
 static struct cpumask bt_stable;
 static enum irq_balance_mode bt_mode;
 
@@ -199,6 +211,17 @@ static unsigned int bt_random_cpu(const struct cpumask *mask, struct torture_ran
 static bool bt_is_level(struct bt_source *s)
 {
 	return s->hwirq % BT_NR_FLAVOURS == BT_DEFERRED_LEVEL;
+}
+
+/* With five and four each flavour is of each sort sooner or later */
+static bool bt_is_managed(struct bt_source *s)
+{
+	return s->hwirq % 5 == 3;
+}
+
+static bool bt_has_notifier(struct bt_source *s)
+{
+	return s->hwirq % 5 == 4;
 }
 
 /* The wire: from the device to the CPU */
@@ -352,7 +375,10 @@ static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bo
 	if (!cpumask_test_cpu(cpu, &s->writing) && !cpumask_test_cpu(cpu, &s->mask))
 		bt_fail(forbidden, "irq %u is routed to CPU%u, mask %*pbl", s->irq, cpu,
 			cpumask_pr_args(&s->mask));
+	if (mover && bt_is_managed(s))
+		bt_fail(others, "irq %u is managed and goes to CPU%u", s->irq, cpu);
 
+	s->by_mover = mover;
 	scoped_guard(raw_spinlock, &s->lock) {
 		if (mover && s->route != cpu)
 			atomic_long_inc(&bt_stats.moves);
@@ -449,6 +475,43 @@ static irqreturn_t bt_thread(int irq, void *dev)
 	return IRQ_HANDLED;
 }
 
+static struct bt_source *bt_source_of(struct irq_affinity_notify *notify)
+{
+	return container_of(notify, struct bt_source, notify);
+}
+
+static void bt_notify(struct irq_affinity_notify *notify, const cpumask_t *mask)
+{
+	struct bt_source *s = bt_source_of(notify);
+
+	guard(raw_spinlock_irq)(&irq_data_to_desc(s->data)->lock);
+	cpumask_copy(&s->notified, mask);
+}
+
+static void bt_notify_moved(struct irq_affinity_notify *notify, const cpumask_t *mask)
+{
+	struct bt_source *s = bt_source_of(notify);
+
+	guard(raw_spinlock_irq)(&irq_data_to_desc(s->data)->lock);
+	if (!bt_break(BREAK_UNTOLD, &s->random))
+		s->told = cpumask_first(mask);
+	atomic_long_inc(&bt_stats.notifications);
+}
+
+static void bt_notify_release(struct kref *ref)
+{
+}
+
+static int bt_add_notifier(struct bt_source *s)
+{
+	memset(&s->notify, 0, sizeof(s->notify));
+	s->notify.notify = bt_notify;
+	s->notify.release = bt_notify_release;
+	irq_set_move_notifier(&s->notify, bt_notify_moved);
+	s->by_mover = false;
+	return irq_set_affinity_notifier(s->irq, &s->notify);
+}
+
 /* What the user wrote, and where the interrupt goes */
 static void bt_check(struct bt_source *s)
 {
@@ -482,6 +545,11 @@ static void bt_check(struct bt_source *s)
 	if (!cpu_online(cpu))
 		bt_fail(dead_cpu, "irq %u is on CPU%u, which is offline", s->irq, cpu);
 
+	if (bt_has_notifier(s) && s->by_mover && s->told != cpu &&
+	    !work_busy(&s->notify.moved_work))
+		bt_fail(others, "irq %u is on CPU%u, its notifier was told %u", s->irq, cpu,
+			s->told);
+
 	guard(raw_spinlock)(&s->lock);
 	if (cpu != s->route)
 		bt_fail(others, "irq %u is said to be on CPU%u, but is on %u", s->irq, cpu,
@@ -495,6 +563,10 @@ static void bt_write(struct bt_source *s, const struct cpumask *mask)
 
 	lockdep_assert_held(&s->mutex);
 
+	/* The user may not */
+	if (bt_is_managed(s))
+		return;
+
 	scoped_guard(raw_spinlock_irq, &desc->lock)
 		cpumask_copy(&s->writing, mask);
 
@@ -503,8 +575,13 @@ static void bt_write(struct bt_source *s, const struct cpumask *mask)
 	/* Without GENERIC_PENDING_IRQ the user is told that the chip is busy */
 	if (ret && (ret != -EBUSY || IS_ENABLED(CONFIG_GENERIC_PENDING_IRQ)))
 		bt_fail(others, "irq %u: writing %*pbl: %d", s->irq, cpumask_pr_args(mask), ret);
+	if (bt_has_notifier(s))
+		flush_work(&s->notify.work);
 
 	guard(raw_spinlock_irq)(&desc->lock);
+	if (bt_has_notifier(s) && !ret && !cpumask_equal(&s->notified, mask))
+		bt_fail(wrong_mask, "irq %u: the notifier was told %*pbl instead of %*pbl", s->irq,
+			cpumask_pr_args(&s->notified), cpumask_pr_args(mask));
 	if (!ret)
 		cpumask_copy(&s->mask, mask);
 	cpumask_copy(&s->writing, &s->mask);
@@ -564,12 +641,16 @@ static int bt_request(struct bt_source *s)
 		if (ret)
 			free_irq(s->irq, s);
 	}
+	if (!ret && bt_has_notifier(s))
+		ret = bt_add_notifier(s);
 	atomic_long_inc(&bt_stats.requests);
 	return ret;
 }
 
 static void bt_free(struct bt_source *s)
 {
+	if (bt_has_notifier(s))
+		irq_set_affinity_notifier(s->irq, NULL);
 	if (bt_kinds[s->kind].flags & IRQF_SHARED)
 		free_irq(s->irq, &s->second);
 	free_irq(s->irq, s);
@@ -577,7 +658,8 @@ static void bt_free(struct bt_source *s)
 
 static int bt_create_mapping(struct bt_source *s)
 {
-	s->irq = irq_create_mapping(bt_domain, s->hwirq);
+	s->irq = irq_create_mapping_affinity(bt_domain, s->hwirq,
+					     bt_is_managed(s) ? &bt_managed : NULL);
 	if (!s->irq)
 		return -ENOMEM;
 
@@ -619,6 +701,7 @@ static void bt_move(struct bt_source *s, struct torture_random_state *random)
 {
 	struct irq_desc *desc = irq_data_to_desc(s->data);
 	unsigned int cpu = bt_random_cpu(&s->mask, random);
+	bool opted_out, broken;
 	int ret;
 
 	/* The mover has to refuse CPUs that are offline or not in the mask */
@@ -633,17 +716,18 @@ static void bt_move(struct bt_source *s, struct torture_random_state *random)
 	guard(raw_spinlock_irq)(&desc->lock);
 	bt_count_result(irq_balance_move_result(desc));
 
-	desc->balance.opted_out = !(torture_random(random) % 64);
-	if (bt_break(BREAK_OPT_OUT, random)) {
-		desc->balance.opted_out = false;
-		ret = irq_balance_move(desc, cpu);
-		desc->balance.opted_out = true;
-	} else {
-		ret = irq_balance_move(desc, cpu);
-	}
-	if (desc->balance.opted_out && ret != -EPERM)
-		bt_fail(others, "irq %u is opted out and moves: %d", s->irq, ret);
+	broken = bt_break(BREAK_OPT_OUT, random);
+	opted_out = broken || !(torture_random(random) % 64);
+	desc->balance.opted_out = opted_out && !broken;
+	if (bt_is_managed(s) && bt_break(BREAK_MANAGED, random))
+		irqd_clear(s->data, IRQD_AFFINITY_MANAGED);
+	ret = irq_balance_move(desc, cpu);
+	if ((opted_out || bt_is_managed(s)) && ret != -EPERM)
+		bt_fail(others, "irq %u is %s and moves: %d", s->irq,
+			opted_out ? "opted out" : "managed", ret);
 	desc->balance.opted_out = false;
+	if (bt_is_managed(s))
+		irqd_set(s->data, IRQD_AFFINITY_MANAGED);
 
 	atomic_long_inc(&bt_stats.published);
 	if (ret == -EPERM)
@@ -829,9 +913,9 @@ static void bt_print(const char *title)
 		raised += READ_ONCE(bt_sources[i]->raised);
 		handled += READ_ONCE(bt_sources[i]->handled);
 	}
-	pr_alert("published %ld: refused %ld, retried %ld, expired %ld, cancelled %ld; requests %ld, descriptors %ld, disabled %ld, switched %ld\n",
+	pr_alert("published %ld: refused %ld, retried %ld, expired %ld, cancelled %ld; requests %ld, descriptors %ld, disabled %ld, switched %ld, notified %ld\n",
 		 N(published), N(refused), N(retried), N(expired), N(cancelled), N(requests),
-		 N(descriptors), N(disables), N(switches));
+		 N(descriptors), N(disables), N(switches), N(notifications));
 	pr_alert("%s: moves %ld, hotplug cycles %ld, masks written %ld, raised %lu, handled %lu; lost %ld, extra %ld, forbidden %ld, dead CPU %ld, wrong mask %ld, others %ld\n",
 		 title, N(moves), min(bt_offlines, bt_onlines), N(writes), raised, handled,
 		 N(lost), N(extra), N(forbidden), N(dead_cpu), N(wrong_mask), N(others));
@@ -976,6 +1060,7 @@ static int __init bt_init(void)
 
 	bt_mode = irq_balance_get_mode();
 	nr_sources = nr_sources ?: 2 * num_online_cpus();
+	cpumask_copy(&bt_managed.mask, cpu_possible_mask);
 	stable = DIV_ROUND_UP(num_online_cpus(), 2);
 	cpumask_copy(&bt_stable, cpu_online_mask);
 	while (cpumask_weight(&bt_stable) > stable)

@@ -19,6 +19,7 @@
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -248,9 +249,11 @@ static ssize_t syscore_write(struct file *file, const char __user *buf, size_t c
 	int ret;
 
 	local_irq_save(flags);
+	system_state = SYSTEM_SUSPEND;
 	ret = syscore_suspend();
 	if (!ret)
 		syscore_resume();
+	system_state = SYSTEM_RUNNING;
 	local_irq_restore(flags);
 	return ret ?: count;
 }
