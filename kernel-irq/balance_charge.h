@@ -76,28 +76,18 @@ static inline u64 irq_balance_advance(u64 *highest, u64 value)
 }
 
 /*
- * Have the gaps follow the rate, to be called each IRQ_BALANCE_REST_NS or later;
- * @since is the time between the last two samples. If a clock went back that is
- * huge, and the gaps a little shorter for once.
+ * Choose the gap to the next sample, @since is the time since the last one.
  * Only factors of two, with a dead band of four, so that a steady rate settles.
+ * The clock, stirred, is as good as dice. Unstirred its lowest bit would be that
+ * of the number of interrupts, if they are an odd time apart.
  */
-static inline void irq_balance_adapt_gap(struct irq_balance_desc *b, u64 since)
+static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64 since)
 {
-	if (since < IRQ_BALANCE_SAMPLE_NS)
+	if (unlikely(since < IRQ_BALANCE_SAMPLE_NS))
 		b->spread = min(2 * b->spread + 1, IRQ_BALANCE_MAX_SPREAD);
-	else if (since > 4 * IRQ_BALANCE_SAMPLE_NS)
-		b->spread >>= 1;
-}
 
-/*
- * Choose the gap to the next sample. The clock, stirred, is as good as dice.
- * Unstirred its lowest bit would be that of the number of interrupts, if they
- * are an odd time apart.
- */
-static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now)
-{
 	b->gap = (b->spread >> 1) + (lower_32_bits(now) * GOLDEN_RATIO_32 >> 16 & b->spread) + 1;
-	b->skip = b->gap - 1;
+	b->skip = b->gap;
 }
 
 /*
@@ -148,6 +138,17 @@ static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u
 	return charged;
 }
 
+/*
+ * The other direction of irq_balance_next_gap(), to be called each
+ * IRQ_BALANCE_REST_NS or later. If a clock went back @since is huge, and the
+ * gaps are a little shorter for once.
+ */
+static inline void irq_balance_shorten_gaps(struct irq_balance_desc *b, u64 since)
+{
+	if (since > 4 * IRQ_BALANCE_SAMPLE_NS)
+		b->spread >>= 1;
+}
+
 /* What is charged now of that, to be called each IRQ_BALANCE_REST_NS or later */
 static inline u64 irq_balance_take_carry(struct irq_balance_desc *b, u64 now)
 {
@@ -162,7 +163,7 @@ static inline u64 irq_balance_take_carry(struct irq_balance_desc *b, u64 now)
 /* Interrupts since the last sample; until the next one they are like the last */
 static inline unsigned int irq_balance_unsampled(const struct irq_balance_desc *b)
 {
-	return b->skip >= 0 && b->skip < b->gap ? b->gap - 1 - b->skip : 0;
+	return b->skip > 0 && b->skip < b->gap ? b->gap - b->skip : 0;
 }
 
 /*
@@ -175,12 +176,12 @@ static inline void irq_balance_flush_gap(struct irq_balance_desc *b, u64 now)
 {
 	unsigned int unsampled = irq_balance_unsampled(b);
 
-	if (b->skip < 0 || irq_balance_since(now, b->stamp) < 4 * IRQ_BALANCE_SAMPLE_NS)
+	if (b->skip <= 0 || irq_balance_since(now, b->stamp) < 4 * IRQ_BALANCE_SAMPLE_NS)
 		return;
 
 	b->time += (u64)unsampled * b->last;
 	b->count += unsampled;
-	b->skip = 0;
+	b->skip = 1;
 	b->gap = 1;
 	b->spread = 0;
 }

@@ -124,6 +124,7 @@ static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqactio
 static inline void irq_balance_init_desc(struct irq_desc *desc)
 {
 	desc->balance.gap = 1;
+	desc->balance.skip = 1;
 }
 
 /**
@@ -139,7 +140,7 @@ static inline void irq_balance_init_desc(struct irq_desc *desc)
 static __always_inline bool irq_balance_sample_due(struct irq_desc *desc)
 {
 	return static_branch_unlikely(&irq_balance_load_key) &&
-	       unlikely(--desc->balance.skip < 0);
+	       unlikely(--desc->balance.skip == 0);
 }
 
 #else /* CONFIG_IRQ_BALANCE_LOAD */
