@@ -76,22 +76,26 @@ static inline u64 irq_balance_advance(u64 *highest, u64 value)
 }
 
 /*
- * Choose the gap to the next sample, @since is the time since the last one. If a
- * clock went back that is huge, and the gap a little shorter for once.
+ * Have the gaps follow the rate, to be called each IRQ_BALANCE_REST_NS or later;
+ * @since is the time between the last two samples. If a clock went back that is
+ * huge, and the gaps a little shorter for once.
  * Only factors of two, with a dead band of four, so that a steady rate settles.
- * The clock, stirred, is as good as dice. Unstirred its lowest bit would be that
- * of the number of interrupts, if they are an odd time apart.
  */
-static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now, u64 since)
+static inline void irq_balance_adapt_gap(struct irq_balance_desc *b, u64 since)
 {
-	/* Below and above in one comparison */
-	if (unlikely(since - IRQ_BALANCE_SAMPLE_NS > 3 * IRQ_BALANCE_SAMPLE_NS)) {
-		if (since < IRQ_BALANCE_SAMPLE_NS)
-			b->spread = min(2 * b->spread + 1, IRQ_BALANCE_MAX_SPREAD);
-		else
-			b->spread >>= 1;
-	}
+	if (since < IRQ_BALANCE_SAMPLE_NS)
+		b->spread = min(2 * b->spread + 1, IRQ_BALANCE_MAX_SPREAD);
+	else if (since > 4 * IRQ_BALANCE_SAMPLE_NS)
+		b->spread >>= 1;
+}
 
+/*
+ * Choose the gap to the next sample. The clock, stirred, is as good as dice.
+ * Unstirred its lowest bit would be that of the number of interrupts, if they
+ * are an odd time apart.
+ */
+static inline void irq_balance_next_gap(struct irq_balance_desc *b, u64 now)
+{
 	b->gap = (b->spread >> 1) + (lower_32_bits(now) * GOLDEN_RATIO_32 >> 16 & b->spread) + 1;
 	b->skip = b->gap - 1;
 }

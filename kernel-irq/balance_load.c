@@ -107,6 +107,7 @@ static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64
 		return;
 
 	this_cpu_add(irq_balance_charged, irq_balance_take_carry(b, now));
+	irq_balance_adapt_gap(b, since);
 	irq_balance_decay_max(b, now);
 	irq_balance_check_limit(b, now);
 	if (raised)
@@ -157,7 +158,7 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 		charged = irq_balance_take_sample(b, now, since, now - start);
 		this_cpu_add(irq_balance_charged, charged);
 	}
-	irq_balance_next_gap(b, now, since);
+	irq_balance_next_gap(b, now);
 
 	if (now - b->rest_stamp >= IRQ_BALANCE_REST_NS || !irq_balance_clock_stops())
 		irq_balance_charge_rest(desc, now, since, charged);

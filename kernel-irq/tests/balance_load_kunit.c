@@ -46,9 +46,11 @@ static void source_run(struct source *s, u64 period, u64 time, u64 (*cost)(unsig
 		s->samples++;
 		since = s->now + delta - s->b.stamp;
 		irq_balance_take_sample(&s->b, s->now + delta, since, delta);
-		irq_balance_next_gap(&s->b, s->now + delta, since);
-		if (irq_balance_since(s->now + delta, s->b.rest_stamp) >= IRQ_BALANCE_REST_NS)
+		irq_balance_next_gap(&s->b, s->now + delta);
+		if (s->now + delta - s->b.rest_stamp >= IRQ_BALANCE_REST_NS) {
 			irq_balance_take_carry(&s->b, s->now + delta);
+			irq_balance_adapt_gap(&s->b, since);
+		}
 	}
 }
 
@@ -137,7 +139,8 @@ static void gaps_are_not_all_the_same(struct kunit *test)
 	unsigned int least = U32_MAX, most = 0;
 
 	for (u64 now = 0; now < 1000 * 2 * MS; now += 2 * MS + 7919) {
-		irq_balance_next_gap(&b, now, 2 * MS);
+		irq_balance_adapt_gap(&b, 2 * MS);
+		irq_balance_next_gap(&b, now);
 		KUNIT_ASSERT_EQ(test, b.spread, 63);
 		KUNIT_ASSERT_EQ(test, b.skip, b.gap - 1);
 		least = min(least, b.gap);
@@ -178,7 +181,7 @@ static void clock_may_go_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, irq_balance_take_sample(&b, 5 * SEC, since, 4 * US), 64 * 4 * US);
 	KUNIT_EXPECT_EQ(test, b.time, MS + 64 * 4 * US);
 	KUNIT_EXPECT_EQ(test, b.count, 64);
-	irq_balance_next_gap(&b, 5 * SEC, since);
+	irq_balance_adapt_gap(&b, since);
 	KUNIT_EXPECT_EQ(test, b.spread, 31);
 
 	/* A handler that ended before it began took no time */
@@ -196,7 +199,7 @@ static void no_time_is_no_charge(struct kunit *test)
 	/* A clock that stands still */
 	KUNIT_EXPECT_EQ(test, irq_balance_take_sample(&b, SEC, 0, 0), 0);
 	KUNIT_EXPECT_EQ(test, b.count, 8);
-	irq_balance_next_gap(&b, SEC, 0);
+	irq_balance_next_gap(&b, SEC);
 	KUNIT_EXPECT_GE(test, b.gap, 1);
 
 	/* An average over no time is no average */
