@@ -156,11 +156,11 @@ static u32 irq_balance_node(struct irq_balance_work *work, int node)
 }
 
 /* Whether the interrupt is one to be placed; fills in what is known of it. */
-static bool irq_balance_collect_irq(struct irq_balance_work *work,
-				    const struct irq_balance_settings *set,
-				    const struct irq_balance_cpu *cpus,
-				    const struct irq_balance_irq *irq,
-				    struct irq_balance_item *item)
+static bool irq_balance_survey_irq(struct irq_balance_work *work,
+				   const struct irq_balance_settings *set,
+				   const struct irq_balance_cpu *cpus,
+				   const struct irq_balance_irq *irq,
+				   struct irq_balance_item *item)
 {
 	struct irq_balance_machine *mach = &work->solver.mach;
 	const unsigned long *bits;
@@ -198,17 +198,17 @@ static bool irq_balance_collect_irq(struct irq_balance_work *work,
 }
 
 /**
- * irq_balance_collect - sort the machine into what can be moved and what is given
+ * irq_balance_survey - sort the machine into what can be moved and what is given
  * @work:	workspace
  * @set:	settings
  * @cpus:	the CPUs; sets their @load
  * @irqs:	the interrupts, measured
  * @nr_irqs:	how many
  */
-void irq_balance_collect(struct irq_balance_work *work,
-			 const struct irq_balance_settings *set,
-			 struct irq_balance_cpu *cpus,
-			 struct irq_balance_irq *irqs, unsigned int nr_irqs)
+void irq_balance_survey(struct irq_balance_work *work,
+			const struct irq_balance_settings *set,
+			struct irq_balance_cpu *cpus,
+			struct irq_balance_irq *irqs, unsigned int nr_irqs)
 {
 	struct irq_balance_solver *s = &work->solver;
 	struct irq_balance_machine *mach = &s->mach;
@@ -252,7 +252,7 @@ void irq_balance_collect(struct irq_balance_work *work,
 			continue;
 		work->heavy[mach->pos[irq->cpu]] += irq->state->heavy;
 		s->items[s->nr].irq = i;
-		if (irq_balance_collect_irq(work, set, cpus, irq, &s->items[s->nr])) {
+		if (irq_balance_survey_irq(work, set, cpus, irq, &s->items[s->nr])) {
 			int node = s->items[s->nr].node;
 
 			if (node >= 0) {

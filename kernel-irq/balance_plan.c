@@ -520,7 +520,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 
 	irq_balance_measure(bal, set, now, cpus, nr_cpus, irqs, nr_irqs);
 	irq_balance_arrivals(bal, now, cpus, nr_cpus, irqs, nr_irqs);
-	irq_balance_collect(bal->work, set, cpus, irqs, nr_irqs);
+	irq_balance_survey(bal->work, set, cpus, irqs, nr_irqs);
 
 	if (bal->active && !irq_balance_resume(bal, cpus, irqs)) {
 		irq_balance_drop(bal, irqs, nr_irqs);
