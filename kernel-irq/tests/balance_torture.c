@@ -570,10 +570,12 @@ static void bt_write(struct bt_source *s, const struct cpumask *mask)
 	scoped_guard(raw_spinlock_irq, &desc->lock)
 		cpumask_copy(&s->writing, mask);
 
-	if (break_rule != BREAK_LOSE_WRITE)
-		ret = irq_set_affinity(s->irq, mask);
-	/* Without GENERIC_PENDING_IRQ the user is told that the chip is busy */
-	if (ret && (ret != -EBUSY || IS_ENABLED(CONFIG_GENERIC_PENDING_IRQ)))
+	/* Without GENERIC_PENDING_IRQ the user is told that the chip is busy, and tries again */
+	do {
+		if (break_rule != BREAK_LOSE_WRITE)
+			ret = irq_set_affinity(s->irq, mask);
+	} while (ret == -EBUSY && !IS_ENABLED(CONFIG_GENERIC_PENDING_IRQ));
+	if (ret)
 		bt_fail(others, "irq %u: writing %*pbl: %d", s->irq, cpumask_pr_args(mask), ret);
 	if (bt_has_notifier(s))
 		flush_work(&s->notify.work);
