@@ -493,7 +493,8 @@ static void bt_notify_moved(struct irq_affinity_notify *notify, const cpumask_t 
 	struct bt_source *s = bt_source_of(notify);
 
 	guard(raw_spinlock_irq)(&irq_data_to_desc(s->data)->lock);
-	if (!bt_break(BREAK_UNTOLD, &s->random))
+	/* Often, as it can be seen until the next move only */
+	if (break_rule != BREAK_UNTOLD || torture_random(&s->random) % 8)
 		s->told = cpumask_first(mask);
 	atomic_long_inc(&bt_stats.notifications);
 }
