@@ -726,7 +726,7 @@ void irq_balance_load_of_cpu(unsigned int cpu, u64 *load, u64 *base)
 	*base = 0;
 	if (irq_balance_get_mode() == IRQ_BALANCE_OFF || !cpu_online(cpu))
 		return;
-	*base = map->cpus[cpu].base.fast + map->sources[cpu].fixed;
+	*base = irq_balance_average_load(&map->cpus[cpu].base) + map->sources[cpu].fixed;
 	*load = max(map->cpus[cpu].load, *base);
 }
 

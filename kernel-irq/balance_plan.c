@@ -24,10 +24,14 @@
  * takes 1024/C times as much. The load of a CPU is the sum over its
  * interrupts and its own base load: softirq and interrupt time that belongs
  * to nothing that could be moved. A CPU's load over its time is its relative
- * load; the worst CPU is the one where it is highest. Two averages are kept
- * of each load: a fast one with a half-life of 64 ms, which jumps when a
- * load makes a step of more than a quarter and stays there, and a slow one
- * over about 15 s.
+ * load; the worst CPU is the one where it is highest.
+ *
+ * Two averages are kept of each load: a fast one with a half-life of 64 ms,
+ * which jumps when a load makes a step of more than a quarter and stays there,
+ * and a slow one over about 15 s; and with them the noise, which is how far
+ * windows are off the fast one on average. The load is taken to be what is
+ * closest to the slow average within the noise of the fast one: a steady load
+ * is followed at once, one that comes in bursts is known by its mean.
  *
  * An interrupt above the share ``heavy`` of one CPU (2 %) is heavy until it
  * falls below three quarters of it. Others are light: they stay where they
@@ -56,14 +60,10 @@
  * 4. Whether it is worth it. A plan is wanted when the worst of the CPUs that
  *    it touches loses ``min_gain`` of its load (14 %: loads that are 15 %
  *    up on one of two CPUs and 15 % down on the other look like 13 %), and
- *    no less than makes an interrupt heavy. With many CPUs such noise looks
- *    like up to 26 %. So a gain has to show in the slow averages too, beyond
- *    twice what the loads of a CPU in question are usually off, unless it is
- *    nearly twice the minimum and left of it is the minimum when each load is
- *    taken as close to its slow average as noise can have kept it from that:
- *    noise around a balanced placement is no reason to move. A plan is
- *    wanted without any gain when an interrupt is on a CPU that it may not be
- *    on.
+ *    no less than makes an interrupt heavy. With many CPUs such noise may look
+ *    like up to 26 %, so a gain below nearly twice the minimum has to show in
+ *    the slow averages too. A plan is wanted without any gain when an
+ *    interrupt is on a CPU that it may not be on.
  * 5. Whether it is certain. ``confirm`` passes in a row (3) must want it, and
  *    no interrupt in it may have been moved within ``cooldown_ms`` (400 ms).
  *    For a small gain that time doubles with each move within a minute of the
@@ -341,7 +341,7 @@ static bool irq_balance_look_on(struct irq_balance_work *work,
 			irq_balance_settle_at(work, &s->items[i],
 					      s->items[i].place, true);
 		irq_balance_locate(work, set, cpus);
-		more = irq_balance_judge(work, set, now, cpus, irqs,
+		more = irq_balance_judge(work, set, now, irqs,
 					 IRQ_BALANCE_LOOK_SECOND);
 	}
 	for (i = 0; i < s->nr; i++) {
@@ -365,13 +365,18 @@ static void irq_balance_consider(struct irq_balance *bal,
 	struct irq_balance_solver *s = &work->solver;
 	bool wanted, compact = false;
 
+	/* What could not be done a moment ago is not even thought about. */
+	if (now < bal->hold) {
+		bal->confirmed = 0;
+		return;
+	}
 	/* A look is enough until the plan might be begun. */
 	s->effort = anew || bal->confirmed + 1 >= set->confirm ?
 		    IRQ_BALANCE_THOROUGH : IRQ_BALANCE_LOOK;
 	if (anew)
 		s->min_gain = 10;
 	irq_balance_locate(work, set, cpus);
-	wanted = irq_balance_judge(work, set, now, cpus, irqs,
+	wanted = irq_balance_judge(work, set, now, irqs,
 				   anew ? IRQ_BALANCE_LOOK_ANEW :
 					  IRQ_BALANCE_LOOK_FIRST);
 
@@ -389,8 +394,6 @@ static void irq_balance_consider(struct irq_balance *bal,
 		return;
 	}
 	if (!anew && ++bal->confirmed < set->confirm)
-		return;
-	if (now < bal->hold)
 		return;
 	s->min_gain = set->min_gain;
 	if (!compact && !irq_balance_look_on(work, set, now, cpus, irqs))

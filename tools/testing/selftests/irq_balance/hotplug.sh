@@ -60,11 +60,7 @@ diff "$TMP/masks.0" "$TMP/masks.2" >"$TMP/diff.on"
 difference=$(diff "$TMP/diff.off" "$TMP/diff.on")
 result "the balancer adds nothing to what hotplug does to the masks" $? "$difference"
 
-# What was raised above is little beside the noise of the CPU that raises it
-find_busy 4
-crowd "${cpus[@]}"
-state on
-busy
+load "$RATE" "${SOURCES[@]}"
 want=${#SOURCES[@]}
 [ "$want" -le ${#cpus[@]} ] || want=${#cpus[@]}
 tries=0
