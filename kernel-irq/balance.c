@@ -648,40 +648,30 @@ static void irq_balance_trace(struct irq_balance_map *map)
 	}
 }
 
-/*
- * @sure: the user asks for it, so it need not be confirmed, and whatever was
- * moved or given up lately may be moved.
- *
- * Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none
- */
-static u64 irq_balance_run(bool sure)
+/* Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none */
+static u64 irq_balance_run(bool asked)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
-	struct irq_balance_settings set;
 	u64 now = ktime_get_ns();
 	unsigned int moves;
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);
 
-	set = irq_balance_settings;
-	if (sure) {
-		set.confirm = 1;
-		set.cooldown_ms = 0;
-		policy->hold = 0;
-	}
+	policy->asked = asked;
 	policy->kicked = xchg(&irq_balance_kicked, false);
 	irq_balance_load_set_kick(&irq_balance_kick_irq_work, IRQ_BALANCE_QUANTUM,
 				  irq_balance_heavy_limit());
 	irq_balance_collect(map, now);
-	moves = irq_balance_pass(policy, &set, now, map->cpus, nr_cpu_ids, map->irqs, map->nr);
+	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
+				 map->irqs, map->nr);
 	irq_balance_stats.passes++;
 	irq_balance_trace(map);
 	if (trace_irq_balance_plan_enabled())
 		trace_irq_balance_plan(now, policy->nr_heavy, irq_balance_worst(map),
 				       policy->active ? policy->after : irq_balance_worst(map),
-				       moves, policy->interval_ms);
+				       moves, policy->interval_ms, asked);
 	irq_balance_publish(map, now, moves);
 	wake_up_all(&irq_balance_pass_wait);
 

@@ -512,9 +512,18 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 			      struct irq_balance_cpu *cpus, unsigned int nr_cpus,
 			      struct irq_balance_irq *irqs, unsigned int nr_irqs)
 {
+	struct irq_balance_settings asked;
 	bool restless;
 
 	bal->nr_moves = 0;
+	if (bal->asked) {
+		asked = *set;
+		asked.confirm = 1;
+		asked.cooldown_ms = 0;
+		set = &asked;
+		bal->hold = 0;
+	}
+	bal->asked = false;
 	if (bal->kicked)
 		bal->probe = 3;
 	bal->kicked = false;

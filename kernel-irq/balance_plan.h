@@ -265,6 +265,9 @@ struct irq_balance_irq {
  * @probe:	passes to make after a kick although nothing is heavy yet
  * @active:	a plan was begun and is not at its end
  * @kicked:	in: the sampled path asked for this pass; the pass clears it
+ * @asked:	in: the user asks for this pass, so it need not be confirmed, and
+ *		whatever was moved or given up lately may be moved; the pass
+ *		clears it
  */
 struct irq_balance {
 	struct irq_balance_work	*work;
@@ -285,6 +288,7 @@ struct irq_balance {
 	unsigned int		probe;
 	bool			active;
 	bool			kicked;
+	bool			asked;
 };
 
 extern const struct irq_balance_knob irq_balance_knobs[];
