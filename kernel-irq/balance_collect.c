@@ -136,7 +136,7 @@ static u32 irq_balance_node(struct irq_balance_work *work, int node)
 }
 
 /* Whether the interrupt is one to be placed; fills in what is known of it. */
-static bool irq_balance_survey_irq(struct irq_balance_work *work,
+static bool irq_balance_survey_irq(struct irq_balance_work *work, u64 now,
 				   const struct irq_balance_cpu *cpus,
 				   const struct irq_balance_irq *irq,
 				   struct irq_balance_item *item)
@@ -145,7 +145,7 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work,
 	const unsigned long *bits;
 	u32 first;
 
-	if (!irq->state->heavy || !irq->allowed)
+	if (!irq->state->heavy || !irq->allowed || now < irq->state->hold)
 		return false;
 	item->wide = irq_balance_class(work, cpus, irq->allowed, -1);
 	item->home = mach->pos[irq->cpu];
@@ -179,12 +179,13 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work,
  * irq_balance_survey - sort the machine into what can be moved and what is given
  * @work:	workspace
  * @set:	settings
+ * @now:	clock in ns
  * @cpus:	the CPUs; sets their @load
  * @irqs:	the interrupts, measured
  * @nr_irqs:	how many
  */
 void irq_balance_survey(struct irq_balance_work *work,
-			const struct irq_balance_settings *set,
+			const struct irq_balance_settings *set, u64 now,
 			struct irq_balance_cpu *cpus,
 			struct irq_balance_irq *irqs, unsigned int nr_irqs)
 {
@@ -229,7 +230,7 @@ void irq_balance_survey(struct irq_balance_work *work,
 			continue;
 		work->heavy[mach->pos[irq->cpu]] += irq->state->heavy;
 		s->items[s->nr].irq = i;
-		if (irq_balance_survey_irq(work, cpus, irq, &s->items[s->nr])) {
+		if (irq_balance_survey_irq(work, now, cpus, irq, &s->items[s->nr])) {
 			int node = s->items[s->nr].node;
 
 			if (node >= 0) {

@@ -72,7 +72,8 @@
  *    order in which no step makes the worst CPU worse, until the plan is at
  *    its end. When the loads change under way it is made anew. A move counts
  *    when the interrupt is seen on its new CPU; until then it is asked for
- *    again, eight passes long.
+ *    again, eight passes long. What could not be moved is left alone for 2 s,
+ *    and for twice as long each further time, up to two minutes.
  *
  * A heavy interrupt alone on its CPU stays, unless that CPU becomes forbidden,
  * or a faster CPU or its device's own node gains the minimum. Base load drives
@@ -120,6 +121,13 @@
 
 /* Passes that a begun plan may make no progress. */
 #define STUCK_MAX	8U
+
+/*
+ * What could not be moved is left alone for so long (ms), and for twice as long
+ * each further time, up to so often.
+ */
+#define HOLD_MS		2000U
+#define REFUSED_MAX	6U
 
 /* Looks on from the end of a plan; one is nearly always enough. */
 #define LOOKS_MAX	4U
@@ -243,6 +251,7 @@ static void irq_balance_arrivals(struct irq_balance *bal, u64 now,
 		else
 			st->churn = 0;
 		st->moved = now;
+		st->refused = 0;
 		st->away = strange;
 		bal->nr_done++;
 	}
@@ -365,11 +374,6 @@ static void irq_balance_consider(struct irq_balance *bal,
 	struct irq_balance_solver *s = &work->solver;
 	bool wanted, compact = false;
 
-	/* What could not be done a moment ago is not even thought about. */
-	if (now < bal->hold) {
-		bal->confirmed = 0;
-		return;
-	}
 	/* A look is enough until the plan might be begun. */
 	s->effort = anew || bal->confirmed + 1 >= set->confirm ?
 		    IRQ_BALANCE_THOROUGH : IRQ_BALANCE_LOOK;
@@ -401,6 +405,13 @@ static void irq_balance_consider(struct irq_balance *bal,
 	irq_balance_begin(bal, cpus, irqs, compact);
 }
 
+/* Leaves an interrupt alone for a while that could not be moved. */
+static void irq_balance_hold(struct irq_balance_state *st, u64 now)
+{
+	st->hold = now + irq_balance_ms(HOLD_MS << st->refused);
+	st->refused = min_t(u8, st->refused + 1, REFUSED_MAX);
+}
+
 /* Says which interrupts are to be moved now. */
 static void irq_balance_publish(struct irq_balance *bal,
 				const struct irq_balance_settings *set, u64 now,
@@ -429,13 +440,17 @@ static void irq_balance_publish(struct irq_balance *bal,
 	bal->stuck = bal->nr_done ? 0 : bal->stuck + 1;
 	if (!bal->nr_moves || bal->stuck > STUCK_MAX) {
 		for (i = 0; i < nr_irqs; i++) {
-			irqs[i].target = irqs[i].cpu;
-			irqs[i].reason = IRQ_BALANCE_REASON_NONE;
-			irqs[i].gain = 0;
+			struct irq_balance_irq *irq = &irqs[i];
+
+			/* Those that were asked for, or all if there was no way. */
+			if (bal->nr_moves ? irq->target != irq->cpu : irq->state->planned)
+				irq_balance_hold(irq->state, now);
+			irq->target = irq->cpu;
+			irq->reason = IRQ_BALANCE_REASON_NONE;
+			irq->gain = 0;
 		}
 		bal->nr_moves = 0;
 		irq_balance_drop(bal, irqs, nr_irqs);
-		bal->hold = now + irq_balance_ms(IRQ_BALANCE_YOUNG_MS);
 	}
 }
 
@@ -513,6 +528,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 			      struct irq_balance_irq *irqs, unsigned int nr_irqs)
 {
 	struct irq_balance_settings asked;
+	unsigned int i;
 	bool restless;
 
 	bal->nr_moves = 0;
@@ -521,7 +537,8 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 		asked.confirm = 1;
 		asked.cooldown_ms = 0;
 		set = &asked;
-		bal->hold = 0;
+		for (i = 0; i < nr_irqs; i++)
+			irqs[i].state->hold = 0;
 	}
 	bal->asked = false;
 	if (bal->kicked)
@@ -532,7 +549,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 
 	irq_balance_measure(bal, set, now, cpus, nr_cpus, irqs, nr_irqs);
 	irq_balance_arrivals(bal, now, cpus, nr_cpus, irqs, nr_irqs);
-	irq_balance_survey(bal->work, set, cpus, irqs, nr_irqs);
+	irq_balance_survey(bal->work, set, now, cpus, irqs, nr_irqs);
 
 	if (bal->active && !irq_balance_resume(bal, cpus, irqs)) {
 		irq_balance_drop(bal, irqs, nr_irqs);

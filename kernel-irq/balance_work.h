@@ -138,7 +138,7 @@ void irq_balance_measure(struct irq_balance *bal,
 			 struct irq_balance_cpu *cpus, unsigned int nr_cpus,
 			 struct irq_balance_irq *irqs, unsigned int nr_irqs);
 void irq_balance_survey(struct irq_balance_work *work,
-			const struct irq_balance_settings *set,
+			const struct irq_balance_settings *set, u64 now,
 			struct irq_balance_cpu *cpus,
 			struct irq_balance_irq *irqs, unsigned int nr_irqs);
 void irq_balance_locate(struct irq_balance_work *work,

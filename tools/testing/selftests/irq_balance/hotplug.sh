@@ -60,6 +60,7 @@ diff "$TMP/masks.0" "$TMP/masks.2" >"$TMP/diff.on"
 difference=$(diff "$TMP/diff.off" "$TMP/diff.on")
 result "the balancer adds nothing to what hotplug does to the masks" $? "$difference"
 
+crowd "${cpus[@]}"
 load "$RATE" "${SOURCES[@]}"
 want=${#SOURCES[@]}
 [ "$want" -le ${#cpus[@]} ] || want=${#cpus[@]}
