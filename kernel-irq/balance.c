@@ -129,7 +129,7 @@
 #include "balance_trace.h"
 
 /* A CPU without a free vector gets no newcomers for this long */
-#define IRQ_BALANCE_FULL_NS	(10 * NSEC_PER_SEC)
+#define IRQ_BALANCE_FULL_NS	(10ULL * NSEC_PER_SEC)
 
 /**
  * struct irq_balance_source - What is known of a CPU besides its interrupts
@@ -682,7 +682,7 @@ static u64 irq_balance_run(bool asked)
 static bool irq_balance_is_stale(void)
 {
 	u64 last = READ_ONCE(irq_balance_map.policy.last);
-	u64 interval = READ_ONCE(irq_balance_settings.interval_max_ms) * NSEC_PER_MSEC;
+	u64 interval = (u64)READ_ONCE(irq_balance_settings.interval_max_ms) * NSEC_PER_MSEC;
 
 	return irq_balance_get_mode() != IRQ_BALANCE_OFF && ktime_get_ns() - last > 2 * interval;
 }
@@ -763,7 +763,7 @@ static void irq_balance_sleep(u64 next)
 {
 	u64 now = ktime_get_ns(), earliest;
 
-	earliest = now + READ_ONCE(irq_balance_settings.interval_min_ms) * NSEC_PER_MSEC;
+	earliest = now + (u64)READ_ONCE(irq_balance_settings.interval_min_ms) * NSEC_PER_MSEC;
 	if (next > earliest) {
 		long timeout = next == IRQ_BALANCE_NO_TIMER ? MAX_SCHEDULE_TIMEOUT :
 			       nsecs_to_jiffies(next - now) + 1;
