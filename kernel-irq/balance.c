@@ -742,7 +742,7 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 	if (state)
 		avg = state->load;
 	if (!irq_balance_is_stale())
-		return avg.fast;
+		return irq_balance_average_load(&avg);
 
 	irq_balance_replan();
 	if (!avg.seen)
@@ -755,7 +755,7 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 		return 0;
 	irq_balance_average_update(&avg, load.time_ns + load.soft_ns + load.thread_ns,
 				   ktime_get_ns() - last, arch_scale_cpu_capacity(cpu));
-	return avg.fast;
+	return irq_balance_average_load(&avg);
 }
 
 /* Sleep until @next, or until kicked but at least the shortest interval */
