@@ -129,7 +129,7 @@
 #include "balance_trace.h"
 
 /* A CPU without a free vector gets no newcomers for this long */
-#define IRQ_BALANCE_FULL_NS	(10 * NSEC_PER_SEC)
+#define IRQ_BALANCE_FULL_NS	(10ULL * NSEC_PER_SEC)
 
 /**
  * struct irq_balance_source - What is known of a CPU besides its interrupts
@@ -648,40 +648,30 @@ static void irq_balance_trace(struct irq_balance_map *map)
 	}
 }
 
-/*
- * @sure: the user asks for it, so it need not be confirmed, and whatever was
- * moved or given up lately may be moved.
- *
- * Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none
- */
-static u64 irq_balance_run(bool sure)
+/* Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none */
+static u64 irq_balance_run(bool asked)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
-	struct irq_balance_settings set;
 	u64 now = ktime_get_ns();
 	unsigned int moves;
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);
 
-	set = irq_balance_settings;
-	if (sure) {
-		set.confirm = 1;
-		set.cooldown_ms = 0;
-		policy->hold = 0;
-	}
+	policy->asked = asked;
 	policy->kicked = xchg(&irq_balance_kicked, false);
 	irq_balance_load_set_kick(&irq_balance_kick_irq_work, IRQ_BALANCE_QUANTUM,
 				  irq_balance_heavy_limit());
 	irq_balance_collect(map, now);
-	moves = irq_balance_pass(policy, &set, now, map->cpus, nr_cpu_ids, map->irqs, map->nr);
+	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
+				 map->irqs, map->nr);
 	irq_balance_stats.passes++;
 	irq_balance_trace(map);
 	if (trace_irq_balance_plan_enabled())
 		trace_irq_balance_plan(now, policy->nr_heavy, irq_balance_worst(map),
 				       policy->active ? policy->after : irq_balance_worst(map),
-				       moves, policy->interval_ms);
+				       moves, policy->interval_ms, asked);
 	irq_balance_publish(map, now, moves);
 	wake_up_all(&irq_balance_pass_wait);
 
@@ -692,7 +682,7 @@ static u64 irq_balance_run(bool sure)
 static bool irq_balance_is_stale(void)
 {
 	u64 last = READ_ONCE(irq_balance_map.policy.last);
-	u64 interval = READ_ONCE(irq_balance_settings.interval_max_ms) * NSEC_PER_MSEC;
+	u64 interval = (u64)READ_ONCE(irq_balance_settings.interval_max_ms) * NSEC_PER_MSEC;
 
 	return irq_balance_get_mode() != IRQ_BALANCE_OFF && ktime_get_ns() - last > 2 * interval;
 }
@@ -726,7 +716,7 @@ void irq_balance_load_of_cpu(unsigned int cpu, u64 *load, u64 *base)
 	*base = 0;
 	if (irq_balance_get_mode() == IRQ_BALANCE_OFF || !cpu_online(cpu))
 		return;
-	*base = map->cpus[cpu].base.fast + map->sources[cpu].fixed;
+	*base = irq_balance_average_load(&map->cpus[cpu].base) + map->sources[cpu].fixed;
 	*load = max(map->cpus[cpu].load, *base);
 }
 
@@ -752,7 +742,7 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 	if (state)
 		avg = state->load;
 	if (!irq_balance_is_stale())
-		return avg.fast;
+		return irq_balance_average_load(&avg);
 
 	irq_balance_replan();
 	if (!avg.seen)
@@ -765,7 +755,7 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 		return 0;
 	irq_balance_average_update(&avg, load.time_ns + load.soft_ns + load.thread_ns,
 				   ktime_get_ns() - last, arch_scale_cpu_capacity(cpu));
-	return avg.fast;
+	return irq_balance_average_load(&avg);
 }
 
 /* Sleep until @next, or until kicked but at least the shortest interval */
@@ -773,7 +763,7 @@ static void irq_balance_sleep(u64 next)
 {
 	u64 now = ktime_get_ns(), earliest;
 
-	earliest = now + READ_ONCE(irq_balance_settings.interval_min_ms) * NSEC_PER_MSEC;
+	earliest = now + (u64)READ_ONCE(irq_balance_settings.interval_min_ms) * NSEC_PER_MSEC;
 	if (next > earliest) {
 		long timeout = next == IRQ_BALANCE_NO_TIMER ? MAX_SCHEDULE_TIMEOUT :
 			       nsecs_to_jiffies(next - now) + 1;

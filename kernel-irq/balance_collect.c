@@ -14,27 +14,6 @@
 #include "balance_pace.h"
 #include "balance_work.h"
 
-/**
- * irq_balance_sure - what a load is if it is off by noise
- * @set:	settings
- * @load:	its averages
- *
- * Noise that is no reason for a plan is up to about the minimum gain. A step
- * worth twice that is worth the minimum gain by these loads too: one that rose
- * by 1 / (1 - 2g) counts for (1 - g) / (1 - 2g), which gains g / (1 - g).
- *
- * Return: ns/s, the closest to the slow average that is within the minimum
- * gain of the fast one.
- */
-static u64 irq_balance_sure(const struct irq_balance_settings *set,
-			    const struct irq_balance_average *load)
-{
-	u32 left = 1000 - min(set->min_gain, 999U);
-
-	return clamp(load->slow, div_u64(load->fast * left, 1000),
-		     div_u64(load->fast * 1000, left));
-}
-
 static void irq_balance_measure_irq(struct irq_balance *bal,
 				    const struct irq_balance_settings *set,
 				    u64 elapsed, bool measure,
@@ -62,7 +41,8 @@ static void irq_balance_measure_irq(struct irq_balance *bal,
 			st->load.seen = false;
 		irq_balance_average_update(&st->load, irq->time, elapsed,
 					   cpus[irq->cpu].capacity);
-		st->heavy = st->load.fast >= (st->heavy ? heavy * 3 / 4 : heavy);
+		irq->load = irq_balance_average_load(&st->load);
+		st->heavy = irq->load >= (st->heavy ? heavy * 3 / 4 : heavy);
 		bal->nr_heavy += st->heavy;
 	} else if (irq->cpu >= nr_cpus) {
 		st->heavy = false;
@@ -71,7 +51,7 @@ static void irq_balance_measure_irq(struct irq_balance *bal,
 	}
 	if ((st->heavy && st->load.steps) || st->heavy != was_heavy)
 		bal->work->unsettled = true;
-	irq->load = st->load.fast;
+	irq->load = irq_balance_average_load(&st->load);
 	st->cpu = irq->cpu;
 }
 
@@ -156,8 +136,7 @@ static u32 irq_balance_node(struct irq_balance_work *work, int node)
 }
 
 /* Whether the interrupt is one to be placed; fills in what is known of it. */
-static bool irq_balance_survey_irq(struct irq_balance_work *work,
-				   const struct irq_balance_settings *set,
+static bool irq_balance_survey_irq(struct irq_balance_work *work, u64 now,
 				   const struct irq_balance_cpu *cpus,
 				   const struct irq_balance_irq *irq,
 				   struct irq_balance_item *item)
@@ -166,7 +145,7 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work,
 	const unsigned long *bits;
 	u32 first;
 
-	if (!irq->state->heavy || !irq->allowed)
+	if (!irq->state->heavy || !irq->allowed || now < irq->state->hold)
 		return false;
 	item->wide = irq_balance_class(work, cpus, irq->allowed, -1);
 	item->home = mach->pos[irq->cpu];
@@ -190,9 +169,8 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work,
 			item->node = irq_balance_node(work, irq->node);
 		}
 	}
-	item->load = irq->state->load.fast;
+	item->load = irq->load;
 	item->slow = irq->state->load.slow;
-	item->sure = irq_balance_sure(set, &irq->state->load);
 	item->place = item->home;
 	return true;
 }
@@ -201,12 +179,13 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work,
  * irq_balance_survey - sort the machine into what can be moved and what is given
  * @work:	workspace
  * @set:	settings
+ * @now:	clock in ns
  * @cpus:	the CPUs; sets their @load
  * @irqs:	the interrupts, measured
  * @nr_irqs:	how many
  */
 void irq_balance_survey(struct irq_balance_work *work,
-			const struct irq_balance_settings *set,
+			const struct irq_balance_settings *set, u64 now,
 			struct irq_balance_cpu *cpus,
 			struct irq_balance_irq *irqs, unsigned int nr_irqs)
 {
@@ -223,9 +202,8 @@ void irq_balance_survey(struct irq_balance_work *work,
 
 		mach->scale[pos] = (IRQ_BALANCE_CAPACITY << IRQ_BALANCE_SCALE_SHIFT) /
 				   cpu->capacity;
-		mach->fixed[pos] = cpu->base.fast;
+		mach->fixed[pos] = irq_balance_average_load(&cpu->base);
 		mach->fixed_slow[pos] = cpu->base.slow;
-		mach->fixed_sure[pos] = irq_balance_sure(set, &cpu->base);
 		work->heavy[pos] = 0;
 		if (pos && cpu->node == cpus[mach->cpu[pos - 1]].node)
 			index = work->index[pos - 1];
@@ -252,7 +230,7 @@ void irq_balance_survey(struct irq_balance_work *work,
 			continue;
 		work->heavy[mach->pos[irq->cpu]] += irq->state->heavy;
 		s->items[s->nr].irq = i;
-		if (irq_balance_survey_irq(work, set, cpus, irq, &s->items[s->nr])) {
+		if (irq_balance_survey_irq(work, now, cpus, irq, &s->items[s->nr])) {
 			int node = s->items[s->nr].node;
 
 			if (node >= 0) {
@@ -263,10 +241,8 @@ void irq_balance_survey(struct irq_balance_work *work,
 			continue;
 		}
 		pos = mach->pos[irq->cpu];
-		mach->fixed[pos] += irq_balance_cost(mach, load->fast, pos);
+		mach->fixed[pos] += irq_balance_cost(mach, irq->load, pos);
 		mach->fixed_slow[pos] += irq_balance_cost(mach, load->slow, pos);
-		mach->fixed_sure[pos] +=
-			irq_balance_cost(mach, irq_balance_sure(set, load), pos);
 	}
 
 	irq_balance_home(s, cpus);

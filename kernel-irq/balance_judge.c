@@ -16,7 +16,6 @@
 /* Works out what the plan does to the CPUs that it touches, part by part. */
 static void irq_balance_touched(struct irq_balance_work *work,
 				const struct irq_balance_settings *set, u64 now,
-				const struct irq_balance_cpu *cpus,
 				const struct irq_balance_irq *irqs)
 {
 	struct irq_balance_solver *s = &work->solver;
@@ -28,9 +27,6 @@ static void irq_balance_touched(struct irq_balance_work *work,
 		work->before[i] = mach->fixed[i];
 		work->slow_before[i] = mach->fixed_slow[i];
 		work->slow_after[i] = mach->fixed_slow[i];
-		work->sure_before[i] = mach->fixed_sure[i];
-		work->sure_after[i] = mach->fixed_sure[i];
-		work->noise[i] = cpus[mach->cpu[i]].base.noise;
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
@@ -41,13 +37,6 @@ static void irq_balance_touched(struct irq_balance_work *work,
 			irq_balance_cost(mach, item->slow, item->home);
 		work->slow_after[item->place] +=
 			irq_balance_cost(mach, item->slow, item->place);
-		work->sure_before[item->home] +=
-			irq_balance_cost(mach, item->sure, item->home);
-		work->sure_after[item->place] +=
-			irq_balance_cost(mach, item->sure, item->place);
-		work->noise[item->home] +=
-			irq_balance_cost(mach, irqs[item->irq].state->load.noise,
-					 item->home);
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
@@ -65,9 +54,6 @@ static void irq_balance_touched(struct irq_balance_work *work,
 			t->after = max(t->after, mach->load[pos]);
 			t->slow_before = max(t->slow_before, work->slow_before[pos]);
 			t->slow_after = max(t->slow_after, work->slow_after[pos]);
-			t->sure_before = max(t->sure_before, work->sure_before[pos]);
-			t->sure_after = max(t->sure_after, work->sure_after[pos]);
-			t->noise = max(t->noise, work->noise[pos]);
 		}
 		if (!irq_balance_is_near(work, item, item->home) &&
 		    irq_balance_is_near(work, item, item->place))
@@ -111,17 +97,15 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 	if (t->lone && min(t->before, t->slow_before) < LONE_LOAD)
 		return false;
 	gain = t->before - t->after;
-	if (!t->lone && gain * 8 >= div_u64(t->before, 1000) * set->min_gain * 15 &&
-	    gain >= t->noise && t->sure_before >= t->sure_after +
-	    irq_balance_need(set, t->sure_before))
+	if (!t->lone && gain * 8 >= div_u64(t->before, 1000) * set->min_gain * 15)
 		return true;
 	if (t->restless)
 		return false;
 	/* What is begun now need not wait for history: it would be all the same. */
 	if (t->age_ms < IRQ_BALANCE_YOUNG_MS)
 		return look == IRQ_BALANCE_LOOK_SECOND;
-	return t->slow_before >= t->slow_after + 2 * t->noise +
-				 irq_balance_need(set, t->slow_before);
+	return t->slow_before >=
+	       t->slow_after + irq_balance_need(set, t->slow_before);
 }
 
 /**
@@ -129,7 +113,6 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
  * @work:	workspace, solved
  * @set:	settings
  * @now:	clock in ns
- * @cpus:	the CPUs
  * @irqs:	the interrupts
  * @look:	which look it is
  *
@@ -137,7 +120,6 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
  */
 bool irq_balance_judge(struct irq_balance_work *work,
 		       const struct irq_balance_settings *set, u64 now,
-		       const struct irq_balance_cpu *cpus,
 		       const struct irq_balance_irq *irqs,
 		       enum irq_balance_look look)
 {
@@ -145,14 +127,13 @@ bool irq_balance_judge(struct irq_balance_work *work,
 	bool any = false;
 	unsigned int i;
 
-	irq_balance_touched(work, set, now, cpus, irqs);
+	irq_balance_touched(work, set, now, irqs);
 	for (i = 0; i < s->nr_parts; i++) {
 		struct irq_balance_touch *t = &work->touch[i];
 
-		u64 gain = max(div_u64(t->before, 100), t->noise);
-
 		if (!irq_balance_wanted(set, t, look) &&
-		    (look != IRQ_BALANCE_LOOK_ANEW || t->after + gain >= t->before))
+		    (look != IRQ_BALANCE_LOOK_ANEW ||
+		     t->after + div_u64(t->before, 100) >= t->before))
 			t->moves = 0;
 		any |= t->moves;
 	}

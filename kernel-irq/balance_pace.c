@@ -5,7 +5,8 @@
  * Two averages are kept of each load. The fast one decays with a half-life
  * that is short against the reaction wanted (tenths of a second); the slow
  * one is what a small gain has to be proven with. Both start as plain means,
- * so that the first pass that measured anything has the right number.
+ * so that the first pass that measured anything has the right number. Between
+ * the two the measured noise decides.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -61,6 +62,12 @@ static u64 irq_balance_blend(u64 old, u64 new, u32 weight)
 	if (new >= old)
 		return old + (((new - old) * weight) >> WEIGHT_SHIFT);
 	return old - (((old - new) * weight) >> WEIGHT_SHIFT);
+}
+
+/* The weight of a window of @ms beside a history of @history ms. */
+static u32 irq_balance_share(u64 ms, u64 history)
+{
+	return (u32)div_u64(ms << WEIGHT_SHIFT, (u32)(history + ms));
 }
 
 /**
@@ -129,18 +136,39 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	else
 		avg->steps = 0;
 
-	young = (u32)div_u64(ms << WEIGHT_SHIFT, avg->age_ms + (u32)ms);
-	weight = max_t(u32, WEIGHT_ONE - irq_balance_kept((u32)ms), young);
+	young = irq_balance_share(ms, avg->age_ms);
+	weight = max(WEIGHT_ONE - irq_balance_kept((u32)ms), young);
 	if (avg->steps > 1 || avg->steps < -1)
 		weight = WEIGHT_ONE;
 	avg->fast = irq_balance_blend(avg->fast, rate, weight);
 
-	weight = (u32)div_u64(ms << WEIGHT_SHIFT, IRQ_BALANCE_SLOW_MS + (u32)ms);
-	weight = max_t(u32, weight, young);
-	avg->slow = irq_balance_blend(avg->slow, rate, weight);
-	/* @off is from before the window was taken in; the first has no before */
+	weight = irq_balance_share(ms, IRQ_BALANCE_SLOW_MS);
+	avg->slow = irq_balance_blend(avg->slow, rate, max(weight, young));
+
+	/*
+	 * @off is from before the window was taken in; the first has no before.
+	 * A new load is taken for a steady one: its first step is no noise.
+	 */
+	weight = max(weight, irq_balance_share(ms, avg->age_ms + IRQ_BALANCE_YOUNG_MS));
 	avg->noise = irq_balance_blend(avg->noise, avg->age_ms ? off : 0, weight);
 	avg->age_ms = min_t(u32, avg->age_ms + (u32)ms, AGE_MAX_MS);
+}
+
+/**
+ * irq_balance_average_load - what a load is, as far as noise lets one know
+ * @avg:	the average
+ *
+ * The slow average is right unless something has changed, and the fast one
+ * says whether it has, give or take the noise. So it is the closest to the slow
+ * average that the fast one allows: a steady load has no noise and follows
+ * the fast average, one that comes in bursts has no load but the slow average.
+ *
+ * Return: ns/s on a CPU of capacity 1024.
+ */
+u64 irq_balance_average_load(const struct irq_balance_average *avg)
+{
+	return clamp(avg->slow, avg->fast - min(avg->fast, avg->noise),
+		     avg->fast + avg->noise);
 }
 
 /**

@@ -32,6 +32,7 @@
 
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 				u64 elapsed, u32 capacity);
+u64 irq_balance_average_load(const struct irq_balance_average *avg);
 u32 irq_balance_limit(u64 rate);
 void irq_balance_pace(struct irq_balance *bal,
 		      const struct irq_balance_settings *set, u64 now,

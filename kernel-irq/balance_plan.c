@@ -24,10 +24,14 @@
  * takes 1024/C times as much. The load of a CPU is the sum over its
  * interrupts and its own base load: softirq and interrupt time that belongs
  * to nothing that could be moved. A CPU's load over its time is its relative
- * load; the worst CPU is the one where it is highest. Two averages are kept
- * of each load: a fast one with a half-life of 64 ms, which jumps when a
- * load makes a step of more than a quarter and stays there, and a slow one
- * over about 15 s.
+ * load; the worst CPU is the one where it is highest.
+ *
+ * Two averages are kept of each load: a fast one with a half-life of 64 ms,
+ * which jumps when a load makes a step of more than a quarter and stays there,
+ * and a slow one over about 15 s; and with them the noise, which is how far
+ * windows are off the fast one on average. The load is taken to be what is
+ * closest to the slow average within the noise of the fast one: a steady load
+ * is followed at once, one that comes in bursts is known by its mean.
  *
  * An interrupt above the share ``heavy`` of one CPU (2 %) is heavy until it
  * falls below three quarters of it. Others are light: they stay where they
@@ -56,14 +60,10 @@
  * 4. Whether it is worth it. A plan is wanted when the worst of the CPUs that
  *    it touches loses ``min_gain`` of its load (14 %: loads that are 15 %
  *    up on one of two CPUs and 15 % down on the other look like 13 %), and
- *    no less than makes an interrupt heavy. With many CPUs such noise looks
- *    like up to 26 %. So a gain has to show in the slow averages too, beyond
- *    twice what the loads of a CPU in question are usually off, unless it is
- *    nearly twice the minimum and left of it is the minimum when each load is
- *    taken as close to its slow average as noise can have kept it from that:
- *    noise around a balanced placement is no reason to move. A plan is
- *    wanted without any gain when an interrupt is on a CPU that it may not be
- *    on.
+ *    no less than makes an interrupt heavy. With many CPUs such noise may look
+ *    like up to 26 %, so a gain below nearly twice the minimum has to show in
+ *    the slow averages too. A plan is wanted without any gain when an
+ *    interrupt is on a CPU that it may not be on.
  * 5. Whether it is certain. ``confirm`` passes in a row (3) must want it, and
  *    no interrupt in it may have been moved within ``cooldown_ms`` (400 ms).
  *    For a small gain that time doubles with each move within a minute of the
@@ -72,7 +72,8 @@
  *    order in which no step makes the worst CPU worse, until the plan is at
  *    its end. When the loads change under way it is made anew. A move counts
  *    when the interrupt is seen on its new CPU; until then it is asked for
- *    again, eight passes long.
+ *    again, eight passes long. What could not be moved is left alone for 2 s,
+ *    and for twice as long each further time, up to two minutes.
  *
  * A heavy interrupt alone on its CPU stays, unless that CPU becomes forbidden,
  * or a faster CPU or its device's own node gains the minimum. Base load drives
@@ -120,6 +121,13 @@
 
 /* Passes that a begun plan may make no progress. */
 #define STUCK_MAX	8U
+
+/*
+ * What could not be moved is left alone for so long (ms), and for twice as long
+ * each further time, up to so often.
+ */
+#define HOLD_MS		2000U
+#define REFUSED_MAX	6U
 
 /* Looks on from the end of a plan; one is nearly always enough. */
 #define LOOKS_MAX	4U
@@ -243,6 +251,7 @@ static void irq_balance_arrivals(struct irq_balance *bal, u64 now,
 		else
 			st->churn = 0;
 		st->moved = now;
+		st->refused = 0;
 		st->away = strange;
 		bal->nr_done++;
 	}
@@ -341,7 +350,7 @@ static bool irq_balance_look_on(struct irq_balance_work *work,
 			irq_balance_settle_at(work, &s->items[i],
 					      s->items[i].place, true);
 		irq_balance_locate(work, set, cpus);
-		more = irq_balance_judge(work, set, now, cpus, irqs,
+		more = irq_balance_judge(work, set, now, irqs,
 					 IRQ_BALANCE_LOOK_SECOND);
 	}
 	for (i = 0; i < s->nr; i++) {
@@ -371,7 +380,7 @@ static void irq_balance_consider(struct irq_balance *bal,
 	if (anew)
 		s->min_gain = 10;
 	irq_balance_locate(work, set, cpus);
-	wanted = irq_balance_judge(work, set, now, cpus, irqs,
+	wanted = irq_balance_judge(work, set, now, irqs,
 				   anew ? IRQ_BALANCE_LOOK_ANEW :
 					  IRQ_BALANCE_LOOK_FIRST);
 
@@ -390,12 +399,17 @@ static void irq_balance_consider(struct irq_balance *bal,
 	}
 	if (!anew && ++bal->confirmed < set->confirm)
 		return;
-	if (now < bal->hold)
-		return;
 	s->min_gain = set->min_gain;
 	if (!compact && !irq_balance_look_on(work, set, now, cpus, irqs))
 		return;
 	irq_balance_begin(bal, cpus, irqs, compact);
+}
+
+/* Leaves an interrupt alone for a while that could not be moved. */
+static void irq_balance_hold(struct irq_balance_state *st, u64 now)
+{
+	st->hold = now + irq_balance_ms(HOLD_MS << st->refused);
+	st->refused = min_t(u8, st->refused + 1, REFUSED_MAX);
 }
 
 /* Says which interrupts are to be moved now. */
@@ -426,13 +440,17 @@ static void irq_balance_publish(struct irq_balance *bal,
 	bal->stuck = bal->nr_done ? 0 : bal->stuck + 1;
 	if (!bal->nr_moves || bal->stuck > STUCK_MAX) {
 		for (i = 0; i < nr_irqs; i++) {
-			irqs[i].target = irqs[i].cpu;
-			irqs[i].reason = IRQ_BALANCE_REASON_NONE;
-			irqs[i].gain = 0;
+			struct irq_balance_irq *irq = &irqs[i];
+
+			/* Those that were asked for, or all if there was no way. */
+			if (bal->nr_moves ? irq->target != irq->cpu : irq->state->planned)
+				irq_balance_hold(irq->state, now);
+			irq->target = irq->cpu;
+			irq->reason = IRQ_BALANCE_REASON_NONE;
+			irq->gain = 0;
 		}
 		bal->nr_moves = 0;
 		irq_balance_drop(bal, irqs, nr_irqs);
-		bal->hold = now + irq_balance_ms(IRQ_BALANCE_YOUNG_MS);
 	}
 }
 
@@ -509,9 +527,20 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 			      struct irq_balance_cpu *cpus, unsigned int nr_cpus,
 			      struct irq_balance_irq *irqs, unsigned int nr_irqs)
 {
+	struct irq_balance_settings asked;
+	unsigned int i;
 	bool restless;
 
 	bal->nr_moves = 0;
+	if (bal->asked) {
+		asked = *set;
+		asked.confirm = 1;
+		asked.cooldown_ms = 0;
+		set = &asked;
+		for (i = 0; i < nr_irqs; i++)
+			irqs[i].state->hold = 0;
+	}
+	bal->asked = false;
 	if (bal->kicked)
 		bal->probe = 3;
 	bal->kicked = false;
@@ -520,7 +549,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 
 	irq_balance_measure(bal, set, now, cpus, nr_cpus, irqs, nr_irqs);
 	irq_balance_arrivals(bal, now, cpus, nr_cpus, irqs, nr_irqs);
-	irq_balance_survey(bal->work, set, cpus, irqs, nr_irqs);
+	irq_balance_survey(bal->work, set, now, cpus, irqs, nr_irqs);
 
 	if (bal->active && !irq_balance_resume(bal, cpus, irqs)) {
 		irq_balance_drop(bal, irqs, nr_irqs);

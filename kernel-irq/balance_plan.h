@@ -156,12 +156,14 @@ struct irq_balance_average {
  * struct irq_balance_state - what the policy remembers of one interrupt
  * @load:	its load on a CPU of capacity 1024
  * @moved:	clock (ns) of the pass that saw its last move done, 0: never
+ * @hold:	clock (ns) before which it is left alone: it could not be moved
  * @generation:	&irq_balance.generation that the rest belongs to
  * @cpu:	where the last pass saw it
  * @target:	where the begun plan wants it
  * @limit:	ns, 0: unknown, see irq_balance_kick()
  * @reason:	enum irq_balance_reason of the last move that was done
  * @planned:	enum irq_balance_reason of the move to @target, NONE: no move
+ * @refused:	how often in a row it could not be moved
  * @churn:	moves that each came within a minute of the one before
  * @heavy:	whether the planner looks at it
  * @away:	whether the balancer took it from its device's node
@@ -172,12 +174,14 @@ struct irq_balance_average {
 struct irq_balance_state {
 	struct irq_balance_average	load;
 	u64				moved;
+	u64				hold;
 	u32				generation;
 	u32				cpu;
 	u32				target;
 	u32				limit;
 	u8				reason;
 	u8				planned;
+	u8				refused;
 	u8				churn;
 	bool				heavy;
 	bool				away;
@@ -254,7 +258,6 @@ struct irq_balance_irq {
  *		touches, when it was begun
  * @after:	the same at its end, as predicted
  * @gain:	ns/s by which it lowers the worst relative load
- * @hold:	clock (ns) before which no plan is begun: one got stuck
  * @generation:	changes with irq_balance_init(): older states are void
  * @interval_ms: ms from the last pass to the next, 0: no timer
  * @confirmed:	consecutive passes that wanted a plan
@@ -265,6 +268,9 @@ struct irq_balance_irq {
  * @probe:	passes to make after a kick although nothing is heavy yet
  * @active:	a plan was begun and is not at its end
  * @kicked:	in: the sampled path asked for this pass; the pass clears it
+ * @asked:	in: the user asks for this pass, so it need not be confirmed, and
+ *		whatever was moved or given up lately may be moved; the pass
+ *		clears it
  */
 struct irq_balance {
 	struct irq_balance_work	*work;
@@ -274,7 +280,6 @@ struct irq_balance {
 	u64			before;
 	u64			after;
 	u64			gain;
-	u64			hold;
 	u32			generation;
 	u32			interval_ms;
 	unsigned int		confirmed;
@@ -285,6 +290,7 @@ struct irq_balance {
 	unsigned int		probe;
 	bool			active;
 	bool			kicked;
+	bool			asked;
 };
 
 extern const struct irq_balance_knob irq_balance_knobs[];

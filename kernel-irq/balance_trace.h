@@ -240,9 +240,9 @@ TRACE_EVENT(irq_balance_irq,
  */
 TRACE_EVENT(irq_balance_plan,
 	    TP_PROTO(u64 now, unsigned int heavy, u64 worst, u64 planned, unsigned int moves,
-		     unsigned int next_ms),
+		     unsigned int next_ms, bool asked),
 
-	    TP_ARGS(now, heavy, worst, planned, moves, next_ms),
+	    TP_ARGS(now, heavy, worst, planned, moves, next_ms, asked),
 
 	    TP_STRUCT__entry(__field(u64, now)
 			     __field(u64, worst)
@@ -250,6 +250,7 @@ TRACE_EVENT(irq_balance_plan,
 			     __field(unsigned int, heavy)
 			     __field(unsigned int, moves)
 			     __field(unsigned int, next_ms)
+			     __field(bool, asked)
 	    ),
 
 	    TP_fast_assign(__entry->now = now;
@@ -258,11 +259,12 @@ TRACE_EVENT(irq_balance_plan,
 			   __entry->planned = planned;
 			   __entry->moves = moves;
 			   __entry->next_ms = next_ms;
+			   __entry->asked = asked;
 	    ),
 
-	    TP_printk("now=%llu heavy=%u worst=%llu planned=%llu moves=%u next_ms=%u",
+	    TP_printk("now=%llu heavy=%u worst=%llu planned=%llu moves=%u next_ms=%u asked=%d",
 		      __entry->now, __entry->heavy, __entry->worst, __entry->planned,
-		      __entry->moves, __entry->next_ms)
+		      __entry->moves, __entry->next_ms, __entry->asked)
 );
 
 DECLARE_EVENT_CLASS(irq_balance_target,

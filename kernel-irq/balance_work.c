@@ -52,7 +52,6 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	mach->scale = irq_balance_carve(&space, nr_cpus, sizeof(*mach->scale));
 	mach->fixed = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed));
 	mach->fixed_slow = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed_slow));
-	mach->fixed_sure = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed_sure));
 	mach->load = irq_balance_carve(&space, nr_cpus, sizeof(*mach->load));
 	mach->items = irq_balance_carve(&space, nr_cpus, sizeof(*mach->items));
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++)
@@ -90,9 +89,6 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	work->before = irq_balance_carve(&space, nr_cpus, sizeof(*work->before));
 	work->slow_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_before));
 	work->slow_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_after));
-	work->sure_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->sure_before));
-	work->sure_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->sure_after));
-	work->noise = irq_balance_carve(&space, nr_cpus, sizeof(*work->noise));
 	work->heavy = irq_balance_carve(&space, nr_cpus, sizeof(*work->heavy));
 	work->source = irq_balance_carve(&space, classes, sizeof(*work->source));
 	work->within = irq_balance_carve(&space, classes, sizeof(*work->within));

@@ -33,10 +33,7 @@ enum irq_balance_look {
  * @after:	and after it
  * @slow_before: the first by the slow averages
  * @slow_after:	the second by the slow averages
- * @sure_before: the first, should the loads be off by as much as noise is
- * @sure_after:	the second, the same
  * @near:	ns/s that come home to their device's node
- * @noise:	ns/s by which the loads of its noisiest CPU are off each time
  * @age_ms:	history of the youngest interrupt that is moved
  * @moves:	moves
  * @forced:	one of them is from a CPU that is not allowed
@@ -50,10 +47,7 @@ struct irq_balance_touch {
 	u64		after;
 	u64		slow_before;
 	u64		slow_after;
-	u64		sure_before;
-	u64		sure_after;
 	u64		near;
-	u64		noise;
 	u32		age_ms;
 	unsigned int	moves;
 	bool		forced;
@@ -70,9 +64,6 @@ struct irq_balance_touch {
  * @before:	[position] load with everything at home
  * @slow_before: [position] slow load with everything at home
  * @slow_after:	[position] slow load with everything at its place
- * @sure_before: [position] sure load with everything at home
- * @sure_after:	[position] sure load with everything at its place
- * @noise:	[position] ns/s by which its loads are off each time
  * @heavy:	[position] heavy interrupts at it now, movable or not
  * @source:	[class] the user's mask that it was made of
  * @within:	[class] node that it is confined to, -1: none
@@ -91,9 +82,6 @@ struct irq_balance_work {
 	u64				*before;
 	u64				*slow_before;
 	u64				*slow_after;
-	u64				*sure_before;
-	u64				*sure_after;
-	u64				*noise;
 	u32				*heavy;
 	const unsigned long		**source;
 	int				*within;
@@ -150,7 +138,7 @@ void irq_balance_measure(struct irq_balance *bal,
 			 struct irq_balance_cpu *cpus, unsigned int nr_cpus,
 			 struct irq_balance_irq *irqs, unsigned int nr_irqs);
 void irq_balance_survey(struct irq_balance_work *work,
-			const struct irq_balance_settings *set,
+			const struct irq_balance_settings *set, u64 now,
 			struct irq_balance_cpu *cpus,
 			struct irq_balance_irq *irqs, unsigned int nr_irqs);
 void irq_balance_locate(struct irq_balance_work *work,
@@ -158,7 +146,6 @@ void irq_balance_locate(struct irq_balance_work *work,
 			const struct irq_balance_cpu *cpus);
 bool irq_balance_judge(struct irq_balance_work *work,
 		       const struct irq_balance_settings *set, u64 now,
-		       const struct irq_balance_cpu *cpus,
 		       const struct irq_balance_irq *irqs,
 		       enum irq_balance_look look);
 bool irq_balance_gather(struct irq_balance_work *work,

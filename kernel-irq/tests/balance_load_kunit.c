@@ -20,8 +20,8 @@
 #include "../balance_pace.h"
 
 #define US	NSEC_PER_USEC
-#define MS	NSEC_PER_MSEC
-#define SEC	NSEC_PER_SEC
+#define MS	((u64)NSEC_PER_MSEC)
+#define SEC	((u64)NSEC_PER_SEC)
 
 /*
  * An interrupt that comes each @period ns for @time ns and whose handler takes

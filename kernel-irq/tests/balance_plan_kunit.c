@@ -12,6 +12,7 @@
 #include <linux/string.h>
 #include <linux/time64.h>
 
+#include "../balance_pace.h"
 #include "../balance_plan.h"
 
 #define MACHINE_CPUS	8
@@ -262,6 +263,42 @@ static void balance_plan_forbidden(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->state[1].reason, IRQ_BALANCE_REASON_AFFINITY);
 }
 
+/* What is known of a load whose windows are off by 20 on average. */
+static void balance_plan_noise(struct kunit *test)
+{
+	struct irq_balance_average avg = { .fast = 100, .noise = 20 };
+
+	avg.slow = 90;
+	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 90);
+	avg.slow = 30;
+	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 80);
+	avg.slow = 300;
+	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 120);
+	/* A steady one is what it is now, one of bursts what it is at length. */
+	avg.noise = 0;
+	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 100);
+	avg.noise = 250;
+	avg.slow = 10;
+	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 10);
+}
+
+/* Two that are silent three quarters of the time, not at the same times. */
+static void balance_plan_bursts(struct kunit *test)
+{
+	struct machine *m = machine_new(test, 4, 1);
+	unsigned int i;
+
+	machine_irq(m, 0, 0);
+	machine_irq(m, 0, 0);
+	for (i = 0; i < 200; i++) {
+		m->load[0] = i % 4 == 0 ? 400000000 : 0;
+		m->load[1] = i % 4 == 2 ? 400000000 : 0;
+		machine_run(m, 100);
+	}
+	KUNIT_EXPECT_EQ(test, m->moves, 1);
+	KUNIT_EXPECT_NE(test, m->irqs[0].cpu, m->irqs[1].cpu);
+}
+
 static void balance_plan_idle(struct kunit *test)
 {
 	struct machine *m = machine_new(test, 4, 1);
@@ -291,6 +328,8 @@ static struct kunit_case balance_plan_cases[] = {
 	KUNIT_CASE(balance_plan_big_little),
 	KUNIT_CASE(balance_plan_node),
 	KUNIT_CASE(balance_plan_forbidden),
+	KUNIT_CASE(balance_plan_noise),
+	KUNIT_CASE(balance_plan_bursts),
 	KUNIT_CASE(balance_plan_idle),
 	{}
 };

@@ -191,7 +191,8 @@ int main(void)
 		puts("FAIL: more than 1 ms");
 		return 1;
 	}
-	puts("Growth with the interrupts, all heavy, devices in nodes:");
+	puts("Growth with the interrupts, all heavy, devices in nodes, which let go of\n"
+	     "them when 8192 fill the machine:");
 	for (n = 64; n <= 8192; n *= 2) {
 		run(1024, n, n, true, &fig);
 		print(1024, n, n, &fig);

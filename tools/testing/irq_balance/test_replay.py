@@ -154,6 +154,10 @@ check("state=observe moves nothing",
       lines(GOOD, "pass", "--set", "state=observe"))
 check("cpus= bounds the balancer",
       lines(GOOD, "move", "--set", "cpus=0-1")[0][4] == "1")
+recorded = GOOD.replace("end ", "pass\nepoch 100\npass%s\nepoch 101\nend ")
+check("a recorded pass has to be confirmed", not lines(recorded % "", "move"))
+check("one that was asked for has not", [m[1] for m in lines(recorded % " asked", "move")] == ["100"],
+      run(recorded % " asked").stdout)
 
 light = GOOD.replace("300000000", "3000000")
 check("no timer when nothing is heavy",

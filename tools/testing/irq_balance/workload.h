@@ -63,6 +63,7 @@ enum workload_what {
 	WORKLOAD_OFFLINE,
 	WORKLOAD_ONLINE,
 	WORKLOAD_PASS,
+	WORKLOAD_PASS_ASKED,
 };
 
 /**
