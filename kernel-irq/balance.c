@@ -92,7 +92,7 @@
  * 11. CPUs are isolated between plan and move: as 6. [isolated.sh]
  * 12. The machine goes to sleep: the thread is frozen before the CPUs go. A move
  *     that waits is called off with the CPU, or done by the first interrupt
- *     after resume.
+ *     after resume. [each pm_test of suspend and hibernation, S3]
  * 13. An affinity notifier is replaced while a move is being told to it: the
  *     work holds a reference, and is waited for.
  *     [notifier_is_told_the_mask_only]

@@ -327,8 +327,10 @@ static void kexec(void)
 	const char *words = get("/second");
 	int kernel = open("/bzImage", O_RDONLY);
 	int initrd = open("/second.cpio", O_RDONLY);
+	unsigned long length = strlen(words) + 1;
 
-	if (syscall(__NR_kexec_file_load, kernel, initrd, strlen(words) + 1, words, 0)) {
+	/* Nothing may be called among the arguments: nolibc has some in registers by then */
+	if (syscall(__NR_kexec_file_load, kernel, initrd, length, words, 0)) {
 		printf("# The kernel does not load: %d\n", errno);
 		result(false, "kexec_file_load");
 		return;
@@ -346,7 +348,8 @@ static void kexec(void)
 
 static void torture(int seconds)
 {
-	bool good = insmod("/torture.ko", "") && insmod("/balance_torture.ko", "stat_interval=30 timeout_ms=20000");
+	bool good = insmod("/torture.ko", "") &&
+		    insmod("/balance_torture.ko", "stat_interval=30 timeout_ms=20000");
 
 	pause_ms(seconds * 1000);
 	good = good && !syscall(__NR_delete_module, "balance_torture", 0);
