@@ -35,6 +35,7 @@ u64 irq_balance_load_charged(void);
 void irq_balance_check_limit(struct irq_balance_desc *b, u64 now);
 
 /* balance_softirq.c */
+u64 irq_balance_clock(void);
 u64 irq_balance_soft_clock(u64 now);
 s64 irq_balance_soft_own_on(unsigned int cpu);
 void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u64 now);

@@ -28,12 +28,14 @@
  *
  * With forced threading and PREEMPT_RT most softirqs run in the interrupt thread
  * that raised them. They are charged like all others; the thread is not
- * charged for them too, see balance_thread.c.
+ * charged for them too, see balance_thread.c. With PREEMPT_RT one may be
+ * preempted: it is left to the thread then, or to nobody if it is ksoftirqd's.
  */
 #include <linux/bitops.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
@@ -50,6 +52,9 @@ static DEFINE_PER_CPU(u64, irq_balance_soft_charged);
 
 /* The part of it that belongs to no interrupt */
 static DEFINE_PER_CPU(local64_t, irq_balance_soft_own);
+
+/* sched_clock() when irq_balance_clock() last set the clock */
+static DEFINE_PER_CPU(u64, irq_balance_clock_set);
 
 /* Written with interrupts disabled */
 static DEFINE_PER_CPU(struct irq_balance_raisers[NR_SOFTIRQS], irq_balance_raisers);
@@ -89,8 +94,33 @@ void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u
 }
 
 /**
+ * irq_balance_clock - local_clock() that does not stand still
+ *
+ * A clock which is not stable goes on for a tick from the last tick or the last
+ * end of idling, and waits there. An idle CPU has no tick until softirqs are
+ * done and a thread is to run: what goes on for longer than a tick would be
+ * missed. So it is set here too, not often, as that may read a slow device.
+ *
+ * Context: softirq, or task context with preemption disabled.
+ *
+ * Return: ns
+ */
+u64 irq_balance_clock(void)
+{
+	if (!sched_clock_stable()) {
+		u64 raw = sched_clock();
+
+		if (raw - this_cpu_read(irq_balance_clock_set) > TICK_NSEC / 2) {
+			this_cpu_write(irq_balance_clock_set, raw);
+			sched_clock_idle_wakeup_event();
+		}
+	}
+	return local_clock();
+}
+
+/**
  * irq_balance_soft_clock - A clock that stands still while others are charged
- * @now:	local_clock()
+ * @now:	irq_balance_clock()
  *
  * Stops for interrupt handlers and for softirq work that was charged. To be
  * compared with itself on the same CPU, with no context switch in between.
@@ -115,7 +145,7 @@ void __irq_balance_softirq_begin(struct irq_balance_span *span)
 		return;
 	span->switches = irq_balance_switches();
 	/* Any number but 0 */
-	span->start = irq_balance_soft_clock(local_clock()) | 1;
+	span->start = irq_balance_soft_clock(irq_balance_clock()) | 1;
 }
 
 static bool irq_balance_charge_soft(unsigned int irq, s64 spent, u64 now)
@@ -150,7 +180,7 @@ static void irq_balance_charge_span(s64 spent, const unsigned int *irqs, unsigne
 void __irq_balance_softirq_end(struct irq_balance_span *span, int irq)
 {
 	unsigned int irqs[] = { irq };
-	u64 now = local_clock();
+	u64 now = irq_balance_clock();
 
 	/* With PREEMPT_RT others may have run meanwhile: that time is not ours */
 	if (span->switches != irq_balance_switches())
@@ -162,7 +192,7 @@ void __irq_balance_softirq_end(struct irq_balance_span *span, int irq)
 void __irq_balance_vector_end(struct irq_balance_span *span, unsigned int nr)
 {
 	unsigned int irqs[IRQ_BALANCE_RAISERS], nr_irqs = 0;
-	u64 now = local_clock();
+	u64 now = irq_balance_clock();
 	struct irqaction *action;
 
 	if (BIT(nr) & IRQ_BALANCE_RAISED_MASK) {

@@ -5,7 +5,8 @@
  * Each run of a thread's handler is timed by the clock that softirqs are timed
  * by: it stops for interrupts and softirqs that run over the thread, and for
  * softirqs that the thread of a forced threaded handler runs itself. Those are
- * charged to whoever caused them, so each ns is charged once.
+ * charged to whoever caused them, so each ns is charged once. Interrupts that are
+ * not in the map, the tick and IPIs, count for what they interrupt.
  *
  * That clock knows nothing of other tasks. A run in which the thread slept or
  * was preempted is as long as the scheduler says. Where tasks' clocks go on in
@@ -102,27 +103,31 @@ static unsigned long irq_balance_thread_switches(void)
 	return current->nvcsw + current->nivcsw;
 }
 
+static u64 irq_balance_runtime(struct irqaction *action)
+{
+	return task_sched_runtime(current) - atomic64_read(&action->load_stolen);
+}
+
 void __irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run)
 {
-	run->runtime = task_sched_runtime(current) - atomic64_read(&action->load_stolen);
+	run->runtime = irq_balance_runtime(action);
 
 	guard(preempt)();
 	run->switches = irq_balance_thread_switches();
 	/* Any number but 0 */
-	run->start = irq_balance_soft_clock(local_clock()) | 1;
+	run->start = irq_balance_soft_clock(irq_balance_clock()) | 1;
 }
 
 void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
 			      const struct irq_balance_run *run)
 {
-	u64 runtime = task_sched_runtime(current) - atomic64_read(&action->load_stolen);
 	u64 total;
 
 	scoped_guard(preempt) {
-		u64 ran = irq_balance_soft_clock(local_clock()) - run->start;
+		u64 ran = irq_balance_soft_clock(irq_balance_clock()) - run->start;
 
 		if (run->switches != irq_balance_thread_switches())
-			ran = runtime - run->runtime;
+			ran = irq_balance_runtime(action) - run->runtime;
 		total = atomic64_add_return(ran, &action->load_ran);
 	}
 

@@ -3,8 +3,10 @@
  * KUnit tests of the load map: its arithmetic with made-up clocks, and what is
  * charged to interrupts. Those are real, the chip is not.
  */
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
+#include <linux/irq_work.h>
 #include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
 #include <linux/processor.h>
@@ -359,6 +361,12 @@ struct fake {
 	struct irq_desc		*desc;
 	struct tasklet_struct	tasklet;
 	bool			measures;
+	u64			in_thread_ns;
+	struct fake		*other;
+
+	/* Instead of what thread and tasklet do else */
+	void			(*in_thread)(struct fake *fake);
+	void			(*in_work)(struct fake *fake);
 };
 
 static struct irq_chip fake_chip = {
@@ -382,20 +390,31 @@ static irqreturn_t fake_handler(int irq, void *data)
 	fake->handled++;
 	if (fake->hard_us)
 		spin_us(fake->hard_us);
-	if (fake->soft_us)
+	if (fake->soft_us && !fake->in_thread)
 		tasklet_schedule(&fake->tasklet);
 	return fake->thread_us ? IRQ_WAKE_THREAD : IRQ_HANDLED;
 }
 
 static irqreturn_t fake_thread(int irq, void *data)
 {
-	spin_us(((struct fake *)data)->thread_us);
+	struct fake *fake = data;
+	u64 start = local_clock();
+
+	spin_us(fake->thread_us);
+	if (fake->in_thread)
+		fake->in_thread(fake);
+	fake->in_thread_ns += local_clock() - start;
 	return IRQ_HANDLED;
 }
 
 static void fake_work(struct tasklet_struct *t)
 {
-	spin_us(container_of(t, struct fake, tasklet)->soft_us);
+	struct fake *fake = container_of(t, struct fake, tasklet);
+
+	if (fake->in_work)
+		fake->in_work(fake);
+	else
+		spin_us(fake->soft_us);
 }
 
 static void fake_free(void *data)
@@ -539,6 +558,197 @@ static void thread_is_charged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, after.soft_ns, before.soft_ns);
 }
 
+static void sleep_in_thread(struct fake *fake)
+{
+	usleep_range(2000, 2500);
+}
+
+/* A thread that sleeps in its handler is no load then */
+static void sleep_is_not_charged(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_balance_load before, after;
+
+	fake->thread_us = 200;
+	fake->in_thread = sleep_in_thread;
+	before = fake_load(test, fake);
+	fake_raise(fake, 50);
+	after = fake_load(test, fake);
+	KUNIT_EXPECT_GE(test, after.thread_ns - before.thread_ns, 9 * MS);
+	KUNIT_EXPECT_LT(test, after.thread_ns - before.thread_ns, 50 * MS);
+}
+
+static void steal_from_thread(struct fake *fake)
+{
+	u64 start = local_clock();
+
+	spin_us(fake->soft_us);
+	__irq_balance_steal(local_clock() - start);
+	sleep_in_thread(fake);
+}
+
+/* What the scheduler takes for a thread's is taken off if others were charged */
+static void stolen_time_is_not_the_threads(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_balance_load before, after;
+
+	fake->thread_us = 200;
+	fake->soft_us = 1000;
+	fake->in_thread = steal_from_thread;
+	before = fake_load(test, fake);
+	fake_raise(fake, 50);
+	after = fake_load(test, fake);
+	KUNIT_EXPECT_GE(test, after.thread_ns - before.thread_ns, 9 * MS);
+	KUNIT_EXPECT_LT(test, after.thread_ns - before.thread_ns, 40 * MS);
+}
+
+static void softirq_in_thread(struct fake *fake)
+{
+	local_bh_disable();
+	tasklet_schedule(&fake->tasklet);
+	local_bh_enable();
+}
+
+/* As with forced threading and PREEMPT_RT: the thread runs what it has raised */
+static void softirq_of_a_thread_is_charged_once(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_balance_load before, after;
+
+	fake->thread_us = 200;
+	fake->soft_us = 600;
+	fake->in_thread = softirq_in_thread;
+	before = fake_load(test, fake);
+	fake_raise(fake, 50);
+	after = fake_load(test, fake);
+	KUNIT_EXPECT_EQ(test, fake->tasklet.load_irq, fake->irq);
+	KUNIT_EXPECT_GE(test, after.soft_ns - before.soft_ns, 27 * MS);
+	KUNIT_EXPECT_GE(test, after.thread_ns - before.thread_ns, 9 * MS);
+	KUNIT_EXPECT_LE(test, after.soft_ns - before.soft_ns + after.thread_ns - before.thread_ns,
+			fake->in_thread_ns + fake->in_thread_ns / 8);
+}
+
+static void interrupt_in_thread(struct fake *fake)
+{
+	scoped_guard(irqsave)
+		generic_handle_irq(fake->other->irq);
+}
+
+static void interrupt_over_a_thread_is_charged_once(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test), *other = fake_irq(test);
+	struct irq_balance_load before, after;
+	u64 charged;
+
+	/* So rare that each is timed */
+	fake->thread_us = 1200;
+	fake->in_thread = interrupt_in_thread;
+	fake->other = other;
+	other->hard_us = 600;
+	before = fake_load(test, fake);
+	fake_raise(fake, 50);
+	after = fake_load(test, fake);
+	charged = fake_load(test, other).time_ns;
+	KUNIT_EXPECT_GE(test, charged, 27 * MS);
+	KUNIT_EXPECT_GE(test, after.thread_ns - before.thread_ns, 54 * MS);
+	KUNIT_EXPECT_LE(test, after.thread_ns - before.thread_ns + charged,
+			fake->in_thread_ns + fake->in_thread_ns / 8);
+}
+
+static void span_in_work(struct fake *fake)
+{
+	struct irq_balance_span span;
+
+	irq_balance_softirq_begin(&span);
+	spin_us(fake->soft_us);
+	/* PREEMPT_RT: as if somebody else had run in it */
+	if (!fake->hard_us)
+		span.switches--;
+	irq_balance_softirq_end(&span, fake->other->irq);
+}
+
+/* A span is taken out of the one around it, unless others may have run in it */
+static void span_with_a_switch_is_not_charged(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test), *other = fake_irq(test);
+	struct irq_balance_load before, after;
+
+	fake->soft_us = 200;
+	fake->in_work = span_in_work;
+	fake->other = other;
+	before = fake_load(test, fake);
+	fake_raise(fake, 50);
+	after = fake_load(test, fake);
+	KUNIT_EXPECT_GE(test, after.soft_ns - before.soft_ns, 9 * MS);
+	KUNIT_EXPECT_EQ(test, fake_load(test, other).soft_ns, 0);
+
+	fake->hard_us = 1;
+	before = after;
+	fake_raise(fake, 50);
+	after = fake_load(test, fake);
+	KUNIT_EXPECT_GE(test, fake_load(test, other).soft_ns, 5 * MS);
+	KUNIT_EXPECT_LT(test, after.soft_ns - before.soft_ns, 5 * MS);
+}
+
+static unsigned int told;
+
+static void tell(struct irq_work *work)
+{
+	told++;
+}
+
+static DEFINE_IRQ_WORK(tell_work, tell);
+
+/* Charges @ns, and whether that was told at @now */
+static bool is_told(struct irq_balance_desc *b, s64 ns, u64 now)
+{
+	unsigned int before = told;
+
+	atomic64_add(ns, &b->soft);
+	scoped_guard(irqsave)
+		irq_balance_check_limit(b, now);
+	irq_work_sync(&tell_work);
+	return told != before;
+}
+
+static void rising_load_is_told(struct kunit *test)
+{
+	/* Sums may wrap around */
+	struct irq_balance_desc b = { .time = -MS, .window_total = -MS };
+	enum irq_balance_mode mode = irq_balance_get_mode();
+
+	/* Whose work is told otherwise */
+	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
+	irq_balance_load_set_kick(&tell_work, 4 * MS, 100 * MS);
+
+	/* Less than a quantum is nothing, and one in a second not much */
+	KUNIT_EXPECT_FALSE(test, is_told(&b, 3 * MS, MS));
+	KUNIT_EXPECT_FALSE(test, is_told(&b, MS, SEC));
+
+	/* One in less than the limit; of all kinds */
+	KUNIT_EXPECT_TRUE(test, is_told(&b, 4 * MS, SEC + 99 * MS));
+	b.thread += 2 * MS;
+	b.time += MS;
+	KUNIT_EXPECT_FALSE(test, is_told(&b, MS, SEC + 200 * MS));
+
+	/* Two in twice the limit are as much */
+	KUNIT_EXPECT_TRUE(test, is_told(&b, 8 * MS, SEC + 390 * MS));
+
+	/* What the planner knows of is no news */
+	b.limit = 50 * MS;
+	KUNIT_EXPECT_FALSE(test, is_told(&b, 4 * MS, SEC + 450 * MS));
+	KUNIT_EXPECT_TRUE(test, is_told(&b, 4 * MS, SEC + 490 * MS));
+
+	/* What was given back is charged before anything is told */
+	KUNIT_EXPECT_FALSE(test, is_told(&b, -3 * MS, SEC + 491 * MS));
+	KUNIT_EXPECT_FALSE(test, is_told(&b, 4 * MS, SEC + 492 * MS));
+
+	irq_balance_load_set_kick(NULL, 0, 0);
+	KUNIT_EXPECT_FALSE(test, is_told(&b, SEC, SEC + 493 * MS));
+	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
+}
+
 /* What a thread did stays when it goes, and the next one starts from nothing */
 static void removed_action_stays_charged(struct kunit *test)
 {
@@ -630,6 +840,12 @@ static struct kunit_case irq_balance_load_cases[] = {
 	KUNIT_CASE(load_is_time),
 	KUNIT_CASE(tasklet_is_charged_to_who_schedules_it),
 	KUNIT_CASE(thread_is_charged),
+	KUNIT_CASE(sleep_is_not_charged),
+	KUNIT_CASE(stolen_time_is_not_the_threads),
+	KUNIT_CASE(softirq_of_a_thread_is_charged_once),
+	KUNIT_CASE(interrupt_over_a_thread_is_charged_once),
+	KUNIT_CASE(span_with_a_switch_is_not_charged),
+	KUNIT_CASE(rising_load_is_told),
 	KUNIT_CASE(removed_action_stays_charged),
 	KUNIT_CASE(shared_line_is_one_load),
 	KUNIT_CASE(load_stands_still_when_off),

@@ -141,16 +141,19 @@ struct bt_source {
 	struct irq_work			work;
 };
 
-/* Ways to request an interrupt */
+/*
+ * Ways to request an interrupt. Handlers of one line that are forced into threads
+ * would not run equally often.
+ */
 static const struct bt_kind {
 	unsigned long	flags;
 	bool		threaded;
 } bt_kinds[] = {
 	{ .flags = 0 },
-	{ .flags = IRQF_SHARED },
+	{ .flags = IRQF_SHARED | IRQF_NO_THREAD },
 	{ .flags = 0, .threaded = true },
 	{ .flags = IRQF_ONESHOT, .threaded = true },
-	{ .flags = IRQF_SHARED, .threaded = true },
+	{ .flags = IRQF_SHARED | IRQF_NO_THREAD, .threaded = true },
 };
 
 static struct {
@@ -639,7 +642,7 @@ static int bt_request(struct bt_source *s)
 	ret = request_threaded_irq(s->irq, bt_handler, kind->threaded ? bt_thread : NULL,
 				   kind->flags, "balance_torture", s);
 	if (!ret && kind->flags & IRQF_SHARED) {
-		ret = request_irq(s->irq, bt_second_handler, IRQF_SHARED, "balance_torture",
+		ret = request_irq(s->irq, bt_second_handler, kind->flags, "balance_torture",
 				  &s->second);
 		if (ret)
 			free_irq(s->irq, s);

@@ -66,23 +66,38 @@ static struct source {
 	struct irq_poll		poll;
 	u32			hard_ns, soft_ns, poll_ns, thread_ns, rate;
 	u64			hard, soft, thread, count;
+	struct task_struct	*forced;
+	bool			telling;
 } sources[MAX_SOURCES];
 static unsigned int nr_sources;
 static struct dentry *dir;
 static bool running;
 
-/* Of one CPU, by the tracepoints; softirqs without the handlers in them */
+/*
+ * Of one CPU, by the tracepoints; softirqs without the handlers in them. Two things
+ * that the source's own handler cannot tell belong to it if it is forced into a
+ * thread: waking that, and the timer interrupt that had to wait for the handler,
+ * as it comes over the thread then.
+ */
 struct seen {
-	u64	handler_start, handlers;
+	u64	handler_start, handlers, timer_start;
+	struct irqaction *wakes;
 	u64	softirq_start, softirqs;
 	u64	vector[NR_SOFTIRQS];
 };
 
 static DEFINE_PER_CPU(struct seen, seen);
 
+static irqreturn_t source_handler(int irq, void *data);
+
 static u64 clock(void)
 {
 	return ktime_get_mono_fast_ns();
+}
+
+static u64 told(u64 spent)
+{
+	return spent * 100 / (100 + hidden);
 }
 
 static void handler_entry(void *data, int irq, struct irqaction *action)
@@ -92,7 +107,45 @@ static void handler_entry(void *data, int irq, struct irqaction *action)
 
 static void handler_exit(void *data, int irq, struct irqaction *action, int ret)
 {
-	this_cpu_add(seen.handlers, clock() - this_cpu_read(seen.handler_start));
+	bool ours = ret == IRQ_WAKE_THREAD && action->thread_fn == source_handler;
+
+	this_cpu_write(seen.wakes, ours ? action : NULL);
+	if (!ours)
+		this_cpu_add(seen.handlers, clock() - this_cpu_read(seen.handler_start));
+}
+
+static void thread_woken(void *data, struct task_struct *task)
+{
+	struct irqaction *action = this_cpu_read(seen.wakes);
+	struct source *s;
+	u64 spent;
+
+	if (!in_hardirq() || !action || action->thread != task)
+		return;
+	s = action->dev_id;
+	spent = clock() - this_cpu_read(seen.handler_start);
+	this_cpu_add(seen.handlers, spent);
+	this_cpu_write(seen.wakes, NULL);
+	s->hard += told(spent);
+	s->forced = task;
+}
+
+static void timer_entry(void *data, int vector)
+{
+	this_cpu_write(seen.timer_start, clock());
+}
+
+static void timer_exit(void *data, int vector)
+{
+	/* Softirqs tell of the timers that come over them */
+	if (in_serving_softirq())
+		return;
+	for (int i = 0; i < nr_sources; i++) {
+		struct source *s = &sources[i];
+
+		if (s->forced == current && !s->telling)
+			s->hard += told(clock() - this_cpu_read(seen.timer_start));
+	}
 }
 
 static void softirq_entry(void *data, unsigned int vec)
@@ -119,6 +172,9 @@ static struct probe {
 	{ "irq_handler_exit", handler_exit },
 	{ "softirq_entry", softirq_entry },
 	{ "softirq_exit", softirq_exit },
+	{ "sched_wakeup", thread_woken },
+	{ "local_timer_entry", timer_entry },
+	{ "local_timer_exit", timer_exit },
 };
 
 static void probe_find(struct tracepoint *tp, void *data)
@@ -180,11 +236,6 @@ static void burn(u32 ns)
 		cpu_relax();
 }
 
-static u64 told(u64 spent)
-{
-	return spent * 100 / (100 + hidden);
-}
-
 static void source_raise(struct source *s)
 {
 	if (s->mmio)
@@ -219,6 +270,7 @@ static irqreturn_t source_handler(int irq, void *data)
 		return IRQ_RETVAL(ours);
 	}
 
+	s->telling = true;
 	start = handler_clock();
 	ours = source_ack(s);
 	if (ours) {
@@ -235,6 +287,7 @@ static irqreturn_t source_handler(int irq, void *data)
 	if (wake && in_hardirq())
 		irq_wake_thread(irq, s);
 	s->hard += told(handler_clock() - start);
+	s->telling = false;
 	return wake && !in_hardirq() ? IRQ_WAKE_THREAD : IRQ_RETVAL(ours);
 }
 
