@@ -288,8 +288,10 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 		c->time += irq_balance_advance(&source->own, irq_balance_soft_own_on(cpu));
 		source->fixed = 0;
 
-		if (c->usable != cpumask_test_cpu(cpu, &map->usable))
+		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
 			WRITE_ONCE(irq_balance_untold, true);
+			map->policy.changed = true;
+		}
 
 		c->capacity = clamp_t(u32, arch_scale_cpu_capacity(cpu), 1, IRQ_BALANCE_CAPACITY);
 		c->usable = cpumask_test_cpu(cpu, &map->usable);
@@ -434,6 +436,8 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
 	irq->state = &entry->state;
 
+	if (!bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids))
+		irq_balance_map.policy.changed = true;
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	entry->fixed = irq_balance_why(desc, &irq_balance_map.usable);
 	irq->allowed = entry->fixed == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
@@ -458,6 +462,7 @@ static int irq_balance_grow(struct irq_balance_map *map)
 	unsigned int size = max(64U, 2 * map->size);
 	struct irq_balance_irq *irqs;
 	struct irq_desc **descs;
+	bool first = !map->work;
 	void *work;
 
 	irqs = kvcalloc(size, sizeof(*irqs), GFP_KERNEL);
@@ -482,7 +487,10 @@ static int irq_balance_grow(struct irq_balance_map *map)
 	map->descs = descs;
 	map->work = work;
 	map->size = size;
-	irq_balance_init(&map->policy, work, size, nr_cpu_ids);
+	if (first)
+		irq_balance_init(&map->policy, work, size, nr_cpu_ids);
+	else
+		irq_balance_set_work(&map->policy, work, size, nr_cpu_ids);
 	return 0;
 }
 
@@ -659,11 +667,12 @@ static u64 irq_balance_run(bool asked)
 	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);
 
-	policy->asked = asked;
-	policy->kicked = xchg(&irq_balance_kicked, false);
 	irq_balance_load_set_kick(&irq_balance_kick_irq_work, IRQ_BALANCE_QUANTUM,
 				  irq_balance_heavy_limit());
 	irq_balance_collect(map, now);
+	policy->asked = asked;
+	policy->observe = irq_balance_get_mode() == IRQ_BALANCE_OBSERVE;
+	policy->kicked = xchg(&irq_balance_kicked, false);
 	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
 				 map->irqs, map->nr);
 	irq_balance_stats.passes++;
@@ -833,7 +842,9 @@ static void irq_balance_cancel_all(void)
  */
 void irq_balance_restrict(void)
 {
-	irq_balance_cancel_all();
+	/* A pass that does not know of it yet has published its moves by then */
+	scoped_guard(mutex, &irq_balance_pass_mutex)
+		irq_balance_cancel_all();
 	irq_balance_replan();
 }
 

@@ -14,6 +14,30 @@
 #include "balance_pace.h"
 #include "balance_work.h"
 
+/**
+ * irq_balance_sure - what a load is if it is off by as much as noise may be
+ * @set:	settings
+ * @load:	its averages
+ *
+ * Noise that is no reason for a plan is up to about the minimum gain, and it may
+ * have begun just now. A step worth twice that is worth the minimum gain by these
+ * loads too: one that rose by 1 / (1 - 2g) counts for (1 - g) / (1 - 2g), which
+ * gains g / (1 - g).
+ *
+ * Return: ns/s, the closest to the slow average that is within the minimum
+ * gain of the fast one, or within the known noise of it.
+ */
+static u64 irq_balance_sure(const struct irq_balance_settings *set,
+			    const struct irq_balance_average *load)
+{
+	u32 left = 1000 - min(set->min_gain, 999U);
+	u64 low = div_u64(load->fast * left, 1000);
+	u64 high = div_u64(load->fast * 1000, left);
+
+	return clamp(load->slow, min(low, load->fast - min(load->fast, load->noise)),
+		     max(high, load->fast + load->noise));
+}
+
 static void irq_balance_measure_irq(struct irq_balance *bal,
 				    const struct irq_balance_settings *set,
 				    u64 elapsed, bool measure,
@@ -39,6 +63,7 @@ static void irq_balance_measure_irq(struct irq_balance *bal,
 		if (st->cpu < nr_cpus &&
 		    cpus[st->cpu].capacity != cpus[irq->cpu].capacity)
 			st->load.seen = false;
+		st->ran = irq->time != st->load.total;
 		irq_balance_average_update(&st->load, irq->time, elapsed,
 					   cpus[irq->cpu].capacity);
 		irq->load = irq_balance_average_load(&st->load);
@@ -49,9 +74,9 @@ static void irq_balance_measure_irq(struct irq_balance *bal,
 	} else {
 		bal->nr_heavy += st->heavy;
 	}
+	irq->load = irq_balance_average_load(&st->load);
 	if ((st->heavy && st->load.steps) || st->heavy != was_heavy)
 		bal->work->unsettled = true;
-	irq->load = irq_balance_average_load(&st->load);
 	st->cpu = irq->cpu;
 }
 
@@ -136,7 +161,8 @@ static u32 irq_balance_node(struct irq_balance_work *work, int node)
 }
 
 /* Whether the interrupt is one to be placed; fills in what is known of it. */
-static bool irq_balance_survey_irq(struct irq_balance_work *work, u64 now,
+static bool irq_balance_survey_irq(struct irq_balance_work *work,
+				   const struct irq_balance_settings *set, u64 now,
 				   const struct irq_balance_cpu *cpus,
 				   const struct irq_balance_irq *irq,
 				   struct irq_balance_item *item)
@@ -171,6 +197,7 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work, u64 now,
 	}
 	item->load = irq->load;
 	item->slow = irq->state->load.slow;
+	item->sure = irq_balance_sure(set, &irq->state->load);
 	item->place = item->home;
 	return true;
 }
@@ -204,6 +231,7 @@ void irq_balance_survey(struct irq_balance_work *work,
 				   cpu->capacity;
 		mach->fixed[pos] = irq_balance_average_load(&cpu->base);
 		mach->fixed_slow[pos] = cpu->base.slow;
+		mach->fixed_sure[pos] = irq_balance_sure(set, &cpu->base);
 		work->heavy[pos] = 0;
 		if (pos && cpu->node == cpus[mach->cpu[pos - 1]].node)
 			index = work->index[pos - 1];
@@ -230,7 +258,7 @@ void irq_balance_survey(struct irq_balance_work *work,
 			continue;
 		work->heavy[mach->pos[irq->cpu]] += irq->state->heavy;
 		s->items[s->nr].irq = i;
-		if (irq_balance_survey_irq(work, now, cpus, irq, &s->items[s->nr])) {
+		if (irq_balance_survey_irq(work, set, now, cpus, irq, &s->items[s->nr])) {
 			int node = s->items[s->nr].node;
 
 			if (node >= 0) {
@@ -243,6 +271,8 @@ void irq_balance_survey(struct irq_balance_work *work,
 		pos = mach->pos[irq->cpu];
 		mach->fixed[pos] += irq_balance_cost(mach, irq->load, pos);
 		mach->fixed_slow[pos] += irq_balance_cost(mach, load->slow, pos);
+		mach->fixed_sure[pos] +=
+			irq_balance_cost(mach, irq_balance_sure(set, load), pos);
 	}
 
 	irq_balance_home(s, cpus);

@@ -27,6 +27,8 @@ static void irq_balance_touched(struct irq_balance_work *work,
 		work->before[i] = mach->fixed[i];
 		work->slow_before[i] = mach->fixed_slow[i];
 		work->slow_after[i] = mach->fixed_slow[i];
+		work->sure_before[i] = mach->fixed_sure[i];
+		work->sure_after[i] = mach->fixed_sure[i];
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
@@ -37,6 +39,10 @@ static void irq_balance_touched(struct irq_balance_work *work,
 			irq_balance_cost(mach, item->slow, item->home);
 		work->slow_after[item->place] +=
 			irq_balance_cost(mach, item->slow, item->place);
+		work->sure_before[item->home] +=
+			irq_balance_cost(mach, item->sure, item->home);
+		work->sure_after[item->place] +=
+			irq_balance_cost(mach, item->sure, item->place);
 	}
 	for (i = 0; i < s->nr; i++) {
 		const struct irq_balance_item *item = &s->items[i];
@@ -54,6 +60,8 @@ static void irq_balance_touched(struct irq_balance_work *work,
 			t->after = max(t->after, mach->load[pos]);
 			t->slow_before = max(t->slow_before, work->slow_before[pos]);
 			t->slow_after = max(t->slow_after, work->slow_after[pos]);
+			t->sure_before = max(t->sure_before, work->sure_before[pos]);
+			t->sure_after = max(t->sure_after, work->sure_after[pos]);
 		}
 		if (!irq_balance_is_near(work, item, item->home) &&
 		    irq_balance_is_near(work, item, item->place))
@@ -97,7 +105,8 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 	if (t->lone && min(t->before, t->slow_before) < LONE_LOAD)
 		return false;
 	gain = t->before - t->after;
-	if (!t->lone && gain * 8 >= div_u64(t->before, 1000) * set->min_gain * 15)
+	if (!t->lone && gain * 8 >= div_u64(t->before, 1000) * set->min_gain * 15 &&
+	    t->sure_before >= t->sure_after + irq_balance_need(set, t->sure_before))
 		return true;
 	if (t->restless)
 		return false;

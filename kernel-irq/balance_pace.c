@@ -25,8 +25,9 @@
 /* The slowest kick, ns. */
 #define LIMIT_MAX		4000000000U
 
-/* Histories and windows (ms) are cut off here. */
+/* Histories, windows and runs (ms) are cut off here. */
 #define AGE_MAX_MS		1000000U
+#define RUN_MAX_MS		30000
 
 /* 65536 * 2^(-i/16), rounded: sixteen steps make one half-life. */
 static const u32 irq_balance_decay[16] = {
@@ -95,6 +96,18 @@ static u64 irq_balance_rate(u64 time, u64 elapsed, u32 capacity)
 	return rate * capacity / IRQ_BALANCE_CAPACITY;
 }
 
+/* For how long windows have been on the same side of the slow average. */
+static void irq_balance_run(struct irq_balance_average *avg, bool above, u32 ms)
+{
+	int run = avg->run_ms, more = (int)min_t(u32, ms, RUN_MAX_MS);
+
+	if (above)
+		run = min(max(run, 0) + more, RUN_MAX_MS);
+	else
+		run = max(min(run, 0) - more, -RUN_MAX_MS);
+	avg->run_ms = (s16)run;
+}
+
 /**
  * irq_balance_average_update - take in one window
  * @avg:	the average
@@ -107,7 +120,8 @@ static u64 irq_balance_rate(u64 time, u64 elapsed, u32 capacity)
  * A load that is off the average by more than a quarter, and still off in the
  * same direction by more than a sixteenth in the next window, made a step:
  * then the fast average jumps to the last window instead of creeping there,
- * and no plan is made from numbers on their way.
+ * and no plan is made from numbers on their way. One that came in bursts and
+ * does so no more begins anew.
  */
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 				u64 elapsed, u32 capacity)
@@ -124,6 +138,13 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	rate = irq_balance_rate(total - avg->total, elapsed, capacity);
 	avg->total = total;
 	ms = min_t(u64, ms, AGE_MAX_MS);
+
+	irq_balance_run(avg, rate > avg->slow, (u32)ms);
+	if (avg->noise * 4 > avg->slow &&
+	    (avg->run_ms > IRQ_BALANCE_BURST_MS || avg->run_ms < -IRQ_BALANCE_BURST_MS))
+		*avg = (struct irq_balance_average){
+			.total = total, .run_ms = avg->run_ms, .seen = true,
+		};
 
 	up = rate >= avg->fast;
 	off = up ? rate - avg->fast : avg->fast - rate;

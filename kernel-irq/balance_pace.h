@@ -9,8 +9,8 @@
 #include "balance_plan.h"
 
 /*
- * The fast average forgets half in this time. It is what the planner sees;
- * it has to follow a step within a few passes and to even out a burst that
+ * The fast average forgets half in this time. Of a load that is steady it is
+ * what the planner sees; it has to follow a step within a few passes and to even out a burst that
  * is shorter than one.
  */
 #define IRQ_BALANCE_HALF_LIFE_MS	64U
@@ -23,6 +23,12 @@
 
 /* History that the slow average needs before it counts. */
 #define IRQ_BALANCE_YOUNG_MS		2000U
+
+/*
+ * A load that came in bursts, and has been on one side of its slow average for
+ * so long, does so no more.
+ */
+#define IRQ_BALANCE_BURST_MS		5000
 
 /* Shorter windows measure too little to be worth a look. */
 #define IRQ_BALANCE_WINDOW_MIN_MS	4U

@@ -61,9 +61,11 @@
  *    it touches loses ``min_gain`` of its load (14 %: loads that are 15 %
  *    up on one of two CPUs and 15 % down on the other look like 13 %), and
  *    no less than makes an interrupt heavy. With many CPUs such noise may look
- *    like up to 26 %, so a gain below nearly twice the minimum has to show in
- *    the slow averages too. A plan is wanted without any gain when an
- *    interrupt is on a CPU that it may not be on.
+ *    like up to 26 %, so a gain has to show in the slow averages too, unless it
+ *    is nearly twice the minimum, and left of it is the minimum when each load
+ *    is taken as close to its slow average as new noise can have kept it from
+ *    that. A plan is wanted without any gain when an interrupt is on a CPU that
+ *    it may not be on.
  * 5. Whether it is certain. ``confirm`` passes in a row (3) must want it, and
  *    no interrupt in it may have been moved within ``cooldown_ms`` (400 ms).
  *    For a small gain that time doubles with each move within a minute of the
@@ -72,8 +74,9 @@
  *    order in which no step makes the worst CPU worse, until the plan is at
  *    its end. When the loads change under way it is made anew. A move counts
  *    when the interrupt is seen on its new CPU; until then it is asked for
- *    again, eight passes long. What could not be moved is left alone for 2 s,
- *    and for twice as long each further time, up to two minutes.
+ *    again, eight passes long, not counting those in which it was silent. What
+ *    could not be moved is left alone for 2 s, and for twice as long each
+ *    further time, up to two minutes, or until what may be where changes.
  *
  * A heavy interrupt alone on its CPU stays, unless that CPU becomes forbidden,
  * or a faster CPU or its device's own node gains the minimum. Base load drives
@@ -405,9 +408,17 @@ static void irq_balance_consider(struct irq_balance *bal,
 	irq_balance_begin(bal, cpus, irqs, compact);
 }
 
-/* Leaves an interrupt alone for a while that could not be moved. */
-static void irq_balance_hold(struct irq_balance_state *st, u64 now)
+/*
+ * Leaves those alone for a while that could not be moved: those that were asked
+ * for, or all of the plan if there was no way to go on with it.
+ */
+static void irq_balance_hold(const struct irq_balance *bal, u64 now,
+			     const struct irq_balance_irq *irq)
 {
+	struct irq_balance_state *st = irq->state;
+
+	if (bal->nr_moves ? irq->target == irq->cpu : !st->planned)
+		return;
 	st->hold = now + irq_balance_ms(HOLD_MS << st->refused);
 	st->refused = min_t(u8, st->refused + 1, REFUSED_MAX);
 }
@@ -420,6 +431,7 @@ static void irq_balance_publish(struct irq_balance *bal,
 				unsigned int nr_irqs)
 {
 	struct irq_balance_solver *s = &bal->work->solver;
+	bool heard = false;
 	unsigned int i;
 	u64 end;
 
@@ -436,15 +448,18 @@ static void irq_balance_publish(struct irq_balance *bal,
 		irq->target = s->mach.cpu[item->place];
 		irq->reason = irq->state->planned;
 		irq->gain = bal->gain;
+		heard |= irq->state->ran;
 	}
-	bal->stuck = bal->nr_done ? 0 : bal->stuck + 1;
-	if (!bal->nr_moves || bal->stuck > STUCK_MAX) {
+	/* One that is silent may be moved by the next interrupt only. */
+	if (bal->nr_done)
+		bal->stuck = 0;
+	else if (heard)
+		bal->stuck++;
+	if (!bal->nr_moves || (bal->stuck > STUCK_MAX && !bal->observe)) {
 		for (i = 0; i < nr_irqs; i++) {
 			struct irq_balance_irq *irq = &irqs[i];
 
-			/* Those that were asked for, or all if there was no way. */
-			if (bal->nr_moves ? irq->target != irq->cpu : irq->state->planned)
-				irq_balance_hold(irq->state, now);
+			irq_balance_hold(bal, now, irq);
 			irq->target = irq->cpu;
 			irq->reason = IRQ_BALANCE_REASON_NONE;
 			irq->gain = 0;
@@ -537,10 +552,13 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 		asked.confirm = 1;
 		asked.cooldown_ms = 0;
 		set = &asked;
-		for (i = 0; i < nr_irqs; i++)
-			irqs[i].state->hold = 0;
+	}
+	for (i = 0; i < nr_irqs && (bal->asked || bal->changed); i++) {
+		irqs[i].state->hold = 0;
+		irqs[i].state->refused = 0;
 	}
 	bal->asked = false;
+	bal->changed = false;
 	if (bal->kicked)
 		bal->probe = 3;
 	bal->kicked = false;
@@ -551,6 +569,11 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 	irq_balance_arrivals(bal, now, cpus, nr_cpus, irqs, nr_irqs);
 	irq_balance_survey(bal->work, set, now, cpus, irqs, nr_irqs);
 
+	/* What is not done is looked at again now and then, if it is wanted yet. */
+	if (bal->active && bal->observe && bal->stuck > STUCK_MAX) {
+		irq_balance_drop(bal, irqs, nr_irqs);
+		bal->confirmed = set->confirm;
+	}
 	if (bal->active && !irq_balance_resume(bal, cpus, irqs)) {
 		irq_balance_drop(bal, irqs, nr_irqs);
 		irq_balance_consider(bal, set, now, cpus, irqs, true);
@@ -563,7 +586,8 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 	else if (set->policy == IRQ_BALANCE_POLICY_ROTATE)
 		irq_balance_rotate(bal, set, now, cpus, irqs);
 
-	restless = bal->active || bal->nr_moves || bal->confirmed || bal->probe ||
+	restless = ((bal->active || bal->nr_moves) && !bal->observe) ||
+		   bal->confirmed || bal->probe ||
 		   (bal->nr_heavy && bal->work->unsettled);
 	irq_balance_pace(bal, set, now, restless);
 	irq_balance_limits(bal, set, cpus, nr_cpus, irqs, nr_irqs);

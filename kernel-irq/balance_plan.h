@@ -137,6 +137,8 @@ struct irq_balance_knob {
  * @slow:	ns/s, the mean over about IRQ_BALANCE_SLOW_MS
  * @noise:	ns/s, how far windows are off @fast, the mean over the same time
  * @age_ms:	ms of history behind the two, saturating
+ * @run_ms:	ms for which windows have been above @slow, negative: not above,
+ *		saturating
  * @steps:	consecutive passes that were far off @fast, negative: below
  * @seen:	whether @total is valid
  *
@@ -148,6 +150,7 @@ struct irq_balance_average {
 	u64	slow;
 	u64	noise;
 	u32	age_ms;
+	s16	run_ms;
 	s8	steps;
 	bool	seen;
 };
@@ -166,6 +169,7 @@ struct irq_balance_average {
  * @refused:	how often in a row it could not be moved
  * @churn:	moves that each came within a minute of the one before
  * @heavy:	whether the planner looks at it
+ * @ran:	whether it was charged any time in the last window
  * @away:	whether the balancer took it from its device's node
  *
  * The kernel embeds one in each descriptor, zeroed at first. Only
@@ -184,6 +188,7 @@ struct irq_balance_state {
 	u8				refused;
 	u8				churn;
 	bool				heavy;
+	bool				ran;
 	bool				away;
 };
 
@@ -268,6 +273,9 @@ struct irq_balance_irq {
  * @probe:	passes to make after a kick although nothing is heavy yet
  * @active:	a plan was begun and is not at its end
  * @kicked:	in: the sampled path asked for this pass; the pass clears it
+ * @changed:	in: what may be where has changed: what could not be
+ *		moved may be moved now; the pass clears it
+ * @observe:	in: what is asked for is not done
  * @asked:	in: the user asks for this pass, so it need not be confirmed, and
  *		whatever was moved or given up lately may be moved; the pass
  *		clears it
@@ -290,6 +298,8 @@ struct irq_balance {
 	unsigned int		probe;
 	bool			active;
 	bool			kicked;
+	bool			changed;
+	bool			observe;
 	bool			asked;
 };
 
@@ -305,6 +315,8 @@ int irq_balance_settings_check(const struct irq_balance_settings *set);
 int irq_balance_settings_store(struct irq_balance_settings *set,
 			       const struct irq_balance_knob *knob, u32 value);
 size_t irq_balance_work_size(unsigned int nr_irqs, unsigned int nr_cpus);
+void irq_balance_set_work(struct irq_balance *bal, void *work,
+			  unsigned int nr_irqs, unsigned int nr_cpus);
 void irq_balance_init(struct irq_balance *bal, void *work,
 		      unsigned int nr_irqs, unsigned int nr_cpus);
 unsigned int irq_balance_pass(struct irq_balance *bal,

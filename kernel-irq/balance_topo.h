@@ -70,6 +70,7 @@ struct irq_balance_domain {
 struct irq_balance_item {
 	u64	load;
 	u64	slow;
+	u64	sure;
 	u32	irq;
 	u32	home;
 	u32	place;
@@ -90,6 +91,7 @@ struct irq_balance_item {
  * @scale:	[position] see IRQ_BALANCE_SCALE_SHIFT
  * @fixed:	[position] ns/s that no plan changes
  * @fixed_slow:	[position] the same by the slow average
+ * @fixed_sure:	[position] the same, should it be off by noise
  * @load:	[position] ns/s with all items at their place
  * @items:	[position] number of items at it
  * @level:	[level][index] the tree; each level ends with a sentinel
@@ -111,6 +113,7 @@ struct irq_balance_machine {
 	u32				*scale;
 	u64				*fixed;
 	u64				*fixed_slow;
+	u64				*fixed_sure;
 	u64				*load;
 	u32				*items;
 	struct irq_balance_domain	*level[IRQ_BALANCE_NR_LEVELS];

@@ -237,6 +237,7 @@ TRACE_EVENT(irq_balance_irq,
  * @planned:	the same at the end of the plan that is under way, ns/s
  * @moves:	moves that this pass asks for
  * @next_ms:	time to the next pass, 0 if no timer is armed
+ * @asked:	the user asked for it through rebalance
  */
 TRACE_EVENT(irq_balance_plan,
 	    TP_PROTO(u64 now, unsigned int heavy, u64 worst, u64 planned, unsigned int moves,

@@ -52,6 +52,7 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	mach->scale = irq_balance_carve(&space, nr_cpus, sizeof(*mach->scale));
 	mach->fixed = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed));
 	mach->fixed_slow = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed_slow));
+	mach->fixed_sure = irq_balance_carve(&space, nr_cpus, sizeof(*mach->fixed_sure));
 	mach->load = irq_balance_carve(&space, nr_cpus, sizeof(*mach->load));
 	mach->items = irq_balance_carve(&space, nr_cpus, sizeof(*mach->items));
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++)
@@ -89,6 +90,8 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	work->before = irq_balance_carve(&space, nr_cpus, sizeof(*work->before));
 	work->slow_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_before));
 	work->slow_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->slow_after));
+	work->sure_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->sure_before));
+	work->sure_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->sure_after));
 	work->heavy = irq_balance_carve(&space, nr_cpus, sizeof(*work->heavy));
 	work->source = irq_balance_carve(&space, classes, sizeof(*work->source));
 	work->within = irq_balance_carve(&space, classes, sizeof(*work->within));
@@ -116,6 +119,30 @@ size_t irq_balance_work_size(unsigned int nr_irqs, unsigned int nr_cpus)
 }
 
 /**
+ * irq_balance_set_work - give it another workspace
+ * @bal:	the balancer
+ * @mem:	workspace of irq_balance_work_size() bytes, aligned to 8
+ * @nr_irqs:	as given to irq_balance_work_size()
+ * @nr_cpus:	as given to irq_balance_work_size()
+ *
+ * Context: any; not during a pass.
+ */
+void irq_balance_set_work(struct irq_balance *bal, void *mem,
+			  unsigned int nr_irqs, unsigned int nr_cpus)
+{
+	struct irq_balance_work *work = mem;
+	unsigned int i;
+
+	memset(work, 0, sizeof(*work));
+	irq_balance_layout(mem, work, nr_irqs, nr_cpus);
+	work->max_irqs = nr_irqs;
+	work->solver.mach.nr_cpus = nr_cpus;
+	for (i = 0; i < nr_cpus; i++)
+		work->solver.mach.cpu[i] = i;
+	bal->work = work;
+}
+
+/**
  * irq_balance_init - start from nothing
  * @bal:	the balancer, zeroed before its first use
  * @mem:	workspace of irq_balance_work_size() bytes, aligned to 8
@@ -131,18 +158,9 @@ void irq_balance_init(struct irq_balance *bal, void *mem,
 		      unsigned int nr_irqs, unsigned int nr_cpus)
 {
 	u32 generation = bal->generation + 1;
-	struct irq_balance_work *work = mem;
-	unsigned int i;
 
 	memset(bal, 0, sizeof(*bal));
 	bal->generation = generation ? generation : 1;
 	bal->next = IRQ_BALANCE_NO_TIMER;
-	bal->work = work;
-
-	memset(work, 0, sizeof(*work));
-	irq_balance_layout(mem, work, nr_irqs, nr_cpus);
-	work->max_irqs = nr_irqs;
-	work->solver.mach.nr_cpus = nr_cpus;
-	for (i = 0; i < nr_cpus; i++)
-		work->solver.mach.cpu[i] = i;
+	irq_balance_set_work(bal, mem, nr_irqs, nr_cpus);
 }

@@ -33,6 +33,8 @@ enum irq_balance_look {
  * @after:	and after it
  * @slow_before: the first by the slow averages
  * @slow_after:	the second by the slow averages
+ * @sure_before: the first, should the loads be off by as much as noise may be
+ * @sure_after:	the second, the same
  * @near:	ns/s that come home to their device's node
  * @age_ms:	history of the youngest interrupt that is moved
  * @moves:	moves
@@ -47,6 +49,8 @@ struct irq_balance_touch {
 	u64		after;
 	u64		slow_before;
 	u64		slow_after;
+	u64		sure_before;
+	u64		sure_after;
 	u64		near;
 	u32		age_ms;
 	unsigned int	moves;
@@ -64,6 +68,8 @@ struct irq_balance_touch {
  * @before:	[position] load with everything at home
  * @slow_before: [position] slow load with everything at home
  * @slow_after:	[position] slow load with everything at its place
+ * @sure_before: [position] sure load with everything at home
+ * @sure_after:	[position] sure load with everything at its place
  * @heavy:	[position] heavy interrupts at it now, movable or not
  * @source:	[class] the user's mask that it was made of
  * @within:	[class] node that it is confined to, -1: none
@@ -82,6 +88,8 @@ struct irq_balance_work {
 	u64				*before;
 	u64				*slow_before;
 	u64				*slow_after;
+	u64				*sure_before;
+	u64				*sure_after;
 	u32				*heavy;
 	const unsigned long		**source;
 	int				*within;

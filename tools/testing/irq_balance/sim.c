@@ -232,7 +232,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 	case WORKLOAD_PASS:
 	case WORKLOAD_PASS_ASKED:
 		s->pass = s->recorded;
-		s->bal.asked = s->recorded && ev->what == WORKLOAD_PASS_ASKED;
+		s->bal.asked |= s->recorded && ev->what == WORKLOAD_PASS_ASKED;
 		break;
 	case WORKLOAD_LOAD:
 		s->irqs[ev->index].load = ev->value;
@@ -246,6 +246,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 		    !test_bit(s->irqs[ev->index].cpu, ev->mask))
 			core_move(s, ev->index, IRQ_BALANCE_REASON_AFFINITY);
 		s->woken = true;
+		s->bal.changed = true;
 		break;
 	case WORKLOAD_OFFLINE:
 		s->cpus[ev->index].online = false;
@@ -254,6 +255,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 				core_move(s, i, IRQ_BALANCE_REASON_HOTPLUG);
 		}
 		s->woken = true;
+		s->bal.changed = true;
 		break;
 	case WORKLOAD_ONLINE:
 		s->cpus[ev->index].online = true;
@@ -262,6 +264,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 				core_move(s, i, IRQ_BALANCE_REASON_HOTPLUG);
 		}
 		s->woken = true;
+		s->bal.changed = true;
 		break;
 	}
 }
@@ -347,6 +350,7 @@ static void one_pass(struct sim *s, bool kicked)
 			in->allowed = NULL;
 	}
 	s->bal.kicked = kicked;
+	s->bal.observe = s->opt->state == SIM_OBSERVE;
 	moves = irq_balance_pass(&s->bal, &s->opt->set, clock_ns(s->now),
 				 s->in_cpus, load->nr_cpus, s->in, load->nr_irqs);
 	if (s->opt->state == SIM_OBSERVE)

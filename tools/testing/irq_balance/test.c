@@ -300,7 +300,7 @@ static void bursts(struct world *w, unsigned int duty, unsigned int period,
 static void test_bursts(void)
 {
 	static const unsigned int periods[] = { 100, 200, 300, 500 };
-	unsigned int duty, p;
+	unsigned int duty, p, i;
 	struct world w;
 
 	for (duty = 2; duty <= 10; duty += 4) {
@@ -315,6 +315,16 @@ static void test_bursts(void)
 			bursts(&w, duty, periods[p], 60000);
 			EXPECT_EQ(world_worst(&w), 80000000);
 			EXPECT_EQ(w.moves, 0);
+			/* A step is not taken for one of them for long. */
+			for (i = 0; i < 4; i++)
+				w.irqs[i].cpu = 0;
+			EXPECT(world_run(&w, 7000) > 0);
+			EXPECT_EQ(world_worst(&w), 80000000);
+			/* And when they stop for good it goes to sleep. */
+			for (i = 0; i < 4; i++)
+				w.load[i] = 0;
+			world_run(&w, 7000);
+			EXPECT_EQ(w.bal.nr_heavy, 0);
 			finish(&w);
 		}
 	}
@@ -915,6 +925,107 @@ static void test_deaf(void)
 	report("a move counts only when it is seen");
 }
 
+/* A plan for the first of two that share CPU 0, which is not carried out. */
+static void begin_deaf(struct world *w, unsigned int nr_cpus)
+{
+	unsigned int i;
+
+	world_init(w, nr_cpus);
+	for (i = 0; i < 2; i++) {
+		world_irq(w, 0, 300000000);
+		w->deaf[i] = true;
+	}
+	world_pass(w);
+	world_run(w, 100);
+	while (!w->bal.active && w->now < 10000 * MSEC)
+		world_run(w, 10);
+	EXPECT(w->bal.active);
+	EXPECT_EQ(w->moves, 0);
+}
+
+static void test_hold(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* Who may be elsewhere now may be moved now. */
+	world_init(&w, 3);
+	for (i = 0; i < 2; i++) {
+		world_irq(&w, 0, 300000000);
+		w.deaf[i] = true;
+	}
+	world_pass(&w);
+	world_run(&w, 200000);
+	EXPECT(w.state[0].refused + w.state[1].refused > 6);
+	w.deaf[0] = false;
+	w.deaf[1] = false;
+	w.wrong = NULL;
+	EXPECT_EQ(world_run(&w, 500), 0);
+	w.bal.changed = true;
+	EXPECT_EQ(world_run(&w, 1000), 1);
+	EXPECT_EQ(w.state[0].refused * w.state[1].refused, 0);
+	finish(&w);
+	/* The user may ask for it as well. */
+	begin_deaf(&w, 3);
+	world_run(&w, 200000);
+	w.deaf[0] = false;
+	w.deaf[1] = false;
+	w.wrong = NULL;
+	EXPECT_EQ(world_run(&w, 500), 0);
+	w.bal.asked = true;
+	world_pass(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT(!w.bal.asked);
+	finish(&w);
+	/* One that is silent refuses nothing. */
+	begin_deaf(&w, 3);
+	for (i = 0; i < 20; i++) {
+		w.load[0] = 0;
+		w.load[1] = 0;
+		w.now += 50 * MSEC;
+		world_pass(&w);
+	}
+	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
+	finish(&w);
+	report("what could not be moved is left alone, until something changes");
+}
+
+static void test_observe(void)
+{
+	unsigned int i, shown = 0, passes = 0;
+	struct world w;
+	u64 last = 0;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 200000000);
+		w.deaf[i] = true;
+	}
+	w.bal.observe = true;
+	world_pass(&w);
+	world_run(&w, 1000);
+	for (i = 0; i < 6000; i++) {
+		w.wrong = NULL;
+		world_run(&w, 10);
+		shown += w.state[0].planned + w.state[1].planned +
+			 w.state[2].planned + w.state[3].planned ==
+			 3 * IRQ_BALANCE_REASON_IMBALANCE;
+		passes += w.bal.last != last;
+		last = w.bal.last;
+	}
+	EXPECT_EQ(shown, 6000);
+	EXPECT(passes <= 301);
+	/* It is proposed no longer than it is wanted. */
+	for (i = 1; i < 4; i++)
+		w.load[i] = 0;
+	world_run(&w, 10000);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(w.state[i].planned, IRQ_BALANCE_REASON_NONE);
+	EXPECT_EQ(w.moves, 0);
+	finish(&w);
+	report("observe proposes what it would do, as long as it would");
+}
+
 static void test_load_changes(void)
 {
 	struct world w;
@@ -935,24 +1046,6 @@ static void test_load_changes(void)
 	EXPECT_EQ(world_run(&w, 20000), 0);
 	finish(&w);
 	report("a plan is made anew when the load changes");
-}
-
-/* A plan for the first of two that share CPU 0, which is not carried out. */
-static void begin_deaf(struct world *w, unsigned int nr_cpus)
-{
-	unsigned int i;
-
-	world_init(w, nr_cpus);
-	for (i = 0; i < 2; i++) {
-		world_irq(w, 0, 300000000);
-		w->deaf[i] = true;
-	}
-	world_pass(w);
-	world_run(w, 100);
-	while (!w->bal.active && w->now < 10000 * MSEC)
-		world_run(w, 10);
-	EXPECT(w->bal.active);
-	EXPECT_EQ(w->moves, 0);
 }
 
 static void hear(struct world *w, unsigned int after_ms)
@@ -1676,6 +1769,8 @@ int main(int argc, char **argv)
 	test_cooldown();
 	test_cap();
 	test_deaf();
+	test_hold();
+	test_observe();
 	test_load_changes();
 	test_plan_stale();
 	test_order();
