@@ -90,7 +90,8 @@
  * often each time up to ``interval_max_ms`` (200 ms). When no interrupt is
  * heavy there is no timer at all: interrupt entry wakes the balancer when an
  * interrupt was charged 2 ms faster than a light one would have been. A step
- * worth twice the minimum gain is settled within 500 ms.
+ * worth twice the minimum gain is settled within 500 ms, one of a load that
+ * came in bursts before within six seconds: until then it may be a burst.
  *
  * Policies
  * ~~~~~~~~
