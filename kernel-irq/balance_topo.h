@@ -56,6 +56,7 @@ struct irq_balance_domain {
  * struct irq_balance_item - an interrupt that may be moved
  * @load:	ns/s on a CPU of capacity 1024
  * @slow:	the same by the slow average
+ * @sure:	the same, should it be off by as much as noise may be
  * @irq:	its index in what was handed to the pass
  * @home:	position where it is
  * @place:	position where it shall be

@@ -506,6 +506,7 @@ static void test_node_edge(void)
 
 static void test_node_worst(void)
 {
+	static const u64 loads[] = { 600, 600, 380, 120, 100 };
 	struct world w;
 	unsigned int i;
 
@@ -514,7 +515,7 @@ static void test_node_worst(void)
 	for (i = 0; i < 3; i++)
 		w.cpus[i].node = i;
 	for (i = 0; i < 5; i++)
-		world_irq(&w, i >= 2, (const u64[]){ 600, 600, 380, 120, 100 }[i] * MSEC);
+		world_irq(&w, i >= 2, loads[i] * MSEC);
 	w.base[1] = 250000000;
 	for (i = 0; i < 4; i++)
 		w.irqs[i].node = i >= 2;
@@ -977,14 +978,38 @@ static void test_hold(void)
 	EXPECT_EQ(w.moves, 1);
 	EXPECT(!w.bal.asked);
 	finish(&w);
+	/* It need not have cooled down then. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	world_pass(&w);
+	while (!w.moves && w.now < 10000 * MSEC)
+		world_run(&w, 10);
+	w.irqs[0].cpu = 0;
+	w.irqs[1].cpu = 0;
+	w.now += 50 * MSEC;
+	w.bal.asked = true;
+	world_pass(&w);
+	EXPECT_EQ(w.moves, 2);
+	finish(&w);
 	/* One that is silent refuses nothing. */
-	begin_deaf(&w, 3);
-	for (i = 0; i < 20; i++) {
-		w.load[0] = 0;
-		w.load[1] = 0;
+	world_init(&w, 3);
+	for (i = 0; i < 2; i++) {
+		world_irq(&w, 0, 80000000);
+		w.movable[i] = false;
+		w.deaf[i] = true;
+	}
+	world_pass(&w);
+	bursts(&w, 2, 100, 30000);
+	for (i = 0; i < 2; i++) {
+		w.movable[i] = true;
+		w.load[i] = 0;
+	}
+	for (i = 0; i < 30; i++) {
 		w.now += 50 * MSEC;
 		world_pass(&w);
 	}
+	EXPECT(w.bal.active);
 	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
 	finish(&w);
 	report("what could not be moved is left alone, until something changes");
@@ -1015,10 +1040,13 @@ static void test_observe(void)
 	}
 	EXPECT_EQ(shown, 6000);
 	EXPECT(passes <= 301);
-	/* It is proposed no longer than it is wanted. */
-	for (i = 1; i < 4; i++)
-		w.load[i] = 0;
+	/* It is proposed no longer than it is wanted: 16 of 166 are too little. */
+	for (i = 0; i < 4; i++)
+		w.load[i] = i ? 0 : 150000000;
+	w.load[1] = 16000000;
+	w.wrong = NULL;
 	world_run(&w, 10000);
+	EXPECT(w.state[1].heavy);
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(w.state[i].planned, IRQ_BALANCE_REASON_NONE);
 	EXPECT_EQ(w.moves, 0);
@@ -1097,6 +1125,7 @@ static void only(struct world *w, unsigned int irq, unsigned int a, unsigned int
 
 static void test_order(void)
 {
+	static const u64 loads[] = { 450, 450, 300, 480 };
 	struct world w;
 	unsigned int i;
 
@@ -1131,8 +1160,7 @@ static void test_order(void)
 	w.set.max_moves = 1;
 	w.cpus[2].node = 1;
 	for (i = 0; i < 4; i++) {
-		world_irq(&w, i < 2 ? 0 : i - 1,
-			  (const u64[]){ 450, 450, 300, 480 }[i] * MSEC);
+		world_irq(&w, i < 2 ? 0 : i - 1, loads[i] * MSEC);
 		w.irqs[i].node = i >= 2;
 	}
 	w.cpus[0].node = 0;
