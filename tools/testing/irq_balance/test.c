@@ -985,8 +985,12 @@ static void test_hold(void)
 	world_pass(&w);
 	while (!w.moves && w.now < 10000 * MSEC)
 		world_run(&w, 10);
-	w.irqs[0].cpu = 0;
-	w.irqs[1].cpu = 0;
+	world_run(&w, 100);
+	EXPECT_EQ(w.moves, 1);
+	for (i = 0; i < 2; i++) {
+		w.irqs[i].cpu = 0;
+		w.irqs[i].time += 15 * MSEC;
+	}
 	w.now += 50 * MSEC;
 	w.bal.asked = true;
 	world_pass(&w);
