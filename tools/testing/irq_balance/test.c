@@ -983,6 +983,7 @@ static void test_hold(void)
 	world_irq(&w, 0, 300000000);
 	world_irq(&w, 0, 300000000);
 	world_pass(&w);
+	world_run(&w, 100);
 	while (!w.moves && w.now < 10000 * MSEC)
 		world_run(&w, 10);
 	world_run(&w, 100);
