@@ -89,7 +89,7 @@ now=$(dmesg | wc -l)
 result "nothing of it is in the log" $? "$((now - lines)) lines"
 
 for i in "${fillers[@]}"; do
-	echo "$first-$((full - 1))" >"/proc/irq/$i/smp_affinity_list" && "$INJECT" "$i" 1
+	echo "$first-$((full - 1))" >"/proc/irq/$i/smp_affinity_list" && "$INJECT" "$i" 3 200
 done >/dev/null 2>&1
 put "$first,$full"
 state on
