@@ -65,10 +65,10 @@ busy
 put "$first,$full"
 [ "$BREAK" = move ] && echo "$first" >"/proc/irq/${fillers[0]}/smp_affinity_list" &&
 	arrives "${fillers[0]}" "$first"
-value $BALANCER/stats/failed_no_vector before
+value "$BALANCER/stats/failed_no_vector" before
 state on
 sleep 5
-value $BALANCER/stats/failed_no_vector now
+value "$BALANCER/stats/failed_no_vector" now
 [ $((now - before)) -ge 1 ] && [ $((now - before)) -le 4 ] && ! on "$full"
 result "no vector left: it is counted, and not tried again and again" $? \
 	"CPU$full with ${#fillers[@]} others, counted $((now - before)) in 5 s: $(places "${SOURCES[@]}")"
