@@ -66,15 +66,13 @@ static void irq_balance_measure_irq(struct irq_balance *bal,
 		st->ran = irq->time != st->load.total;
 		irq_balance_average_update(&st->load, irq->time, elapsed,
 					   cpus[irq->cpu].capacity);
-		irq->load = irq_balance_average_load(&st->load);
-		st->heavy = irq->load >= (st->heavy ? heavy * 3 / 4 : heavy);
-		bal->nr_heavy += st->heavy;
-	} else if (irq->cpu >= nr_cpus) {
-		st->heavy = false;
-	} else {
-		bal->nr_heavy += st->heavy;
 	}
 	irq->load = irq_balance_average_load(&st->load);
+	if (irq->cpu >= nr_cpus)
+		st->heavy = false;
+	else if (measure)
+		st->heavy = irq->load >= (st->heavy ? heavy * 3 / 4 : heavy);
+	bal->nr_heavy += st->heavy;
 	if ((st->heavy && st->load.steps) || st->heavy != was_heavy)
 		bal->work->unsettled = true;
 	st->cpu = irq->cpu;
