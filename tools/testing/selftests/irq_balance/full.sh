@@ -31,9 +31,12 @@ fill() { # $full with others, until no more go there
 		[ "$status" = movable ] || continue
 		case " ${SOURCES[*]} " in *" $irq "*) continue ;; esac
 		value "$dir/actions" status
-		case ,$status, in *,rtc*|*,hpet*|*,i8042,*|*,timer,*|*,acpi,*|*,ttyS*) continue ;; esac
+		case ,$status, in
+		*,rtc* | *,hpet* | *,i8042,* | *,timer,* | *,acpi,* | *,ttyS*) continue ;;
+		esac
 		save "/proc/irq/$irq/smp_affinity"
-		{ echo "$full" >"/proc/irq/$irq/smp_affinity_list"; } 2>/dev/null && arrives "$irq" "$full" || return 0
+		{ echo "$full" >"/proc/irq/$irq/smp_affinity_list"; } 2>/dev/null || return 0
+		arrives "$irq" "$full" || return 0
 		fillers+=("$irq")
 	done
 	return 1
@@ -71,7 +74,7 @@ sleep 5
 value "$BALANCER/stats/failed_no_vector" now
 [ $((now - before)) -ge 1 ] && [ $((now - before)) -le 4 ] && ! on "$full"
 result "no vector left: it is counted, and not tried again and again" $? \
-	"CPU$full with ${#fillers[@]} others, counted $((now - before)) in 5 s: $(places "${SOURCES[@]}")"
+	"CPU$full with ${#fillers[@]} others, counted $((now - before)): $(places "${SOURCES[@]}")"
 
 r=0
 for i in "${SOURCES[@]}"; do
