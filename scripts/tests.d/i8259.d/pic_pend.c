@@ -23,6 +23,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/pci.h>
 #include <linux/seq_file.h>
 #include <linux/serial_reg.h>
 #include <linux/slab.h>
@@ -82,6 +83,29 @@ static void line_release(unsigned int line)
 			outb(0, io[i] + UART_IER);
 			inb(io[i] + UART_IIR);
 		}
+	}
+}
+
+/* The timer's edge may have been there, and is forgotten: it would never come again */
+static void timer_again(void)
+{
+	outb(1, TESTDEV);
+	outb(0, TESTDEV);
+}
+
+/*
+ * Lines of PCI devices are shared with the test device: to lower one takes back
+ * what a device asks for, and it does not ask again unless it is made to.
+ */
+static void pci_again(void)
+{
+	struct pci_dev *pdev = NULL;
+
+	for_each_pci_dev(pdev) {
+		if (pdev->irq >= 16 || !(wanted & BIT(pdev->irq)))
+			continue;
+		pci_intx(pdev, 0);
+		pci_intx(pdev, 1);
 	}
 }
 
@@ -216,9 +240,12 @@ static void run_trial(struct seq_file *m, u32 lines, bool auto_eoi)
 		if (lines & BIT(line))
 			line_release(line);
 	}
-	if (auto_eoi)
+	if (auto_eoi) {
 		legacy_pic->init(false);
+		timer_again();
+	}
 	local_irq_restore(flags);
+	pci_again();
 
 	seq_printf(m, "irr %04x order", irr);
 	for (unsigned int i = 0; i < nr_served; i++) {
@@ -253,6 +280,7 @@ static ssize_t syscore_write(struct file *file, const char __user *buf, size_t c
 	ret = syscore_suspend();
 	if (!ret)
 		syscore_resume();
+	timer_again();
 	system_state = SYSTEM_RUNNING;
 	local_irq_restore(flags);
 	return ret ?: count;
@@ -266,7 +294,9 @@ static const struct file_operations syscore_fops = {
 
 static ssize_t init_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
+	guard(irqsave)();
 	legacy_pic->init(false);
+	timer_again();
 	return count;
 }
 
