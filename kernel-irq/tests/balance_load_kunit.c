@@ -642,6 +642,9 @@ static void span_in_work(struct fake *fake)
 	spin_us(fake->soft_us);
 	if (!fake->hard_us)
 		span.notifier.ops->sched_in(&span.notifier, smp_processor_id());
+	/* As if somebody had stopped to measure and begun again */
+	if (fake->hard_us == 2)
+		span.session++;
 	irq_balance_softirq_end(&span, fake->other->irq);
 }
 
@@ -672,6 +675,11 @@ static void span_without_what_others_run_is_charged(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, fake_load(test, other).soft_ns, 5 * MS);
 	KUNIT_EXPECT_LT(test, own, 5 * MS);
+
+	fake->hard_us = 2;
+	before = fake_load(test, other);
+	fake_raise(fake, 50);
+	KUNIT_EXPECT_EQ(test, fake_load(test, other).soft_ns, before.soft_ns);
 }
 
 static unsigned int told;
