@@ -20,7 +20,6 @@
 #include <linux/atomic.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
-#include <linux/sched/clock.h>
 
 #include "internals.h"
 #include "balance_charge.h"
@@ -93,5 +92,5 @@ void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	desc->balance.thread += irq_balance_fold_one(action);
-	irq_balance_check_limit(&desc->balance, local_clock());
+	irq_balance_check_limit(&desc->balance, now);
 }
