@@ -94,7 +94,7 @@ enum bt_flavour {
  * @writing:	the same, or the mask that is being written, under desc->lock
  * @notified:	mask that the notifier was told last, under desc->lock
  * @told:	CPU that it was told last, under desc->lock
- * @by_mover:	the mover chose the CPU, under desc->lock
+ * @tells:	the notifier is told of the CPU, under desc->lock
  * @random:	what the chip does, under desc->lock
  * @lock:	the wire: @route, @masked, @latched, @in_service, @active
  * @route:	CPU that is interrupted
@@ -123,7 +123,7 @@ struct bt_source {
 	struct cpumask			writing;
 	struct cpumask			notified;
 	unsigned int			told;
-	bool				by_mover;
+	bool				tells;
 	struct torture_random_state	random;
 	raw_spinlock_t			lock;
 	unsigned int			route;
@@ -376,7 +376,7 @@ static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bo
 	if (mover && bt_is_managed(s))
 		bt_fail(others, "irq %u is managed and goes to CPU%u", s->irq, cpu);
 
-	s->by_mover = mover;
+	s->tells = mover || dying;
 	scoped_guard(raw_spinlock, &s->lock) {
 		if (mover && s->route != cpu)
 			atomic_long_inc(&bt_stats.moves);
@@ -509,7 +509,7 @@ static int bt_add_notifier(struct bt_source *s)
 	s->notify.notify = bt_notify;
 	s->notify.release = bt_notify_release;
 	irq_set_move_notifier(&s->notify, bt_notify_moved);
-	s->by_mover = false;
+	s->tells = false;
 	return irq_set_affinity_notifier(s->irq, &s->notify);
 }
 
@@ -546,7 +546,7 @@ static void bt_check(struct bt_source *s)
 	if (!cpu_online(cpu))
 		bt_fail(dead_cpu, "irq %u is on CPU%u, which is offline", s->irq, cpu);
 
-	if (bt_has_notifier(s) && s->by_mover && s->told != cpu &&
+	if (bt_has_notifier(s) && s->tells && s->told != cpu &&
 	    !work_busy(&s->notify.moved_work))
 		bt_fail(others, "irq %u is on CPU%u, its notifier was told %u", s->irq, cpu,
 			s->told);
