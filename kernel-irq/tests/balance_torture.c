@@ -357,8 +357,9 @@ static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bo
 
 	lockdep_assert_held(&irq_data_to_desc(data)->lock);
 
-	/* Chips may say that they cannot now. When a CPU goes they have to. */
-	if (!dying && irqd_is_started(data) && !(torture_random(&s->random) % 16))
+	/* Chips may say that they cannot now. When the old CPU goes or is gone they have to. */
+	if (!dying && cpu_online(s->route) && irqd_is_started(data) &&
+	    !(torture_random(&s->random) % 16))
 		return mover && (torture_random(&s->random) & 64) ? -ENOSPC : -EBUSY;
 
 	cpu = bt_random_cpu(dest, &s->random);
