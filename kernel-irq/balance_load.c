@@ -173,7 +173,7 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load)
 {
 	struct irq_balance_desc *b = &desc->balance;
-	unsigned int unsampled = irq_balance_unsampled(b);
+	u64 now = local_clock();
 
 	lockdep_assert_held(&desc->lock);
 
@@ -181,13 +181,13 @@ void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load)
 	irq_balance_advance(&b->soft_seen, atomic64_read(&b->soft));
 
 	/* The next sample may find that this was too much */
-	irq_balance_advance(&b->time_seen, b->time + (u64)unsampled * b->last);
+	irq_balance_advance(&b->time_seen, b->time + irq_balance_unsampled_time(b, now));
 
 	load->time_ns = b->time_seen;
 	load->soft_ns = b->soft_seen;
 	load->thread_ns = b->thread;
-	load->count = b->count + unsampled;
-	irq_balance_decay_max(b, local_clock());
+	load->count = b->count + irq_balance_unsampled(b);
+	irq_balance_decay_max(b, now);
 	load->max_ns = min(b->max, U32_MAX);
 }
 
