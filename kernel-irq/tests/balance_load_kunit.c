@@ -670,7 +670,8 @@ static void span_without_what_others_run_is_charged(struct kunit *test)
 	before = fake_load(test, fake);
 	fake_raise(fake, 50);
 	after = fake_load(test, fake);
-	KUNIT_EXPECT_GE(test, after.soft_ns - before.soft_ns, 9 * MS);
+	/* With PREEMPT_RT others may really run in it */
+	KUNIT_EXPECT_GE(test, after.soft_ns - before.soft_ns, 5 * MS);
 	KUNIT_EXPECT_LT(test, fake_load(test, other).soft_ns, 5 * MS);
 
 	/* The least of three: a busy host may take the CPU away meanwhile */
