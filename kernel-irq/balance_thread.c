@@ -41,11 +41,11 @@ unsigned int irq_balance_thread_irq(void)
 	return action ? action->irq : 0;
 }
 
-unsigned int __irq_balance_poller(unsigned int known)
+unsigned int __irq_balance_poller(void)
 {
-	struct irqaction *action = !known || force_irqthreads() ? irq_thread_action() : NULL;
+	struct irqaction *action = irq_thread_action();
 
-	return action ? action->irq : known;
+	return action ? action->irq : 0;
 }
 
 static u64 irq_balance_fold_one(struct irqaction *action)
