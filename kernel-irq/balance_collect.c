@@ -247,6 +247,7 @@ void irq_balance_survey(struct irq_balance_work *work,
 	}
 
 	s->nr = 0;
+	s->placed = 0;
 	s->min_gain = set->min_gain;
 	s->floor = irq_balance_heavy_load(set) * 3 / 4;
 	for (i = 0; i < nr_irqs; i++) {

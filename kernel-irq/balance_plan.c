@@ -353,7 +353,8 @@ static bool irq_balance_look_on(struct irq_balance_work *work,
 	bool more = true, moves = false;
 	unsigned int round, i;
 
-	for (round = 0; more && round < LOOKS_MAX; round++) {
+	for (round = 0; more && round < LOOKS_MAX && s->placed < IRQ_BALANCE_PLACES;
+	     round++) {
 		for (i = 0; i < s->nr; i++)
 			irq_balance_settle_at(work, &s->items[i],
 					      s->items[i].place, true);

@@ -634,6 +634,22 @@ static void test_node_home(void)
 	EXPECT_EQ(world_run(&w, 20000), 1);
 	EXPECT_EQ(w.state[1].reason, IRQ_BALANCE_REASON_LOCALITY);
 	finish(&w);
+	/* Nor for what it was worth until just now. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 0, 120000000);
+	w.irqs[1].node = 1;
+	w.movable[0] = false;
+	w.movable[1] = false;
+	settle(&w);
+	world_run(&w, 60000);
+	w.load[1] = 30000000;
+	world_run(&w, 500);
+	w.movable[1] = true;
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
 	report("who comes home makes nothing worse, and gains something");
 }
 
@@ -709,7 +725,10 @@ static void test_full(void)
 
 static void test_fewest_moves(void)
 {
+	static const u64 loads[] = { 60, 210, 140, 250, 160, 370 };
+	static const unsigned int at[] = { 1, 0, 0, 0, 2, 0 };
 	struct world w;
+	unsigned int i;
 
 	/* 50 + 20 + 30 on one CPU: 50 against 50 takes one move, not two. */
 	world_init(&w, 2);
@@ -719,6 +738,14 @@ static void test_fewest_moves(void)
 	settle(&w);
 	EXPECT_EQ(world_worst(&w), 500000000);
 	EXPECT_EQ(w.moves, 1);
+	finish(&w);
+	/* 37 leaves CPU 0, 6 makes room for it: which is not the heaviest there. */
+	world_init(&w, 3);
+	for (i = 0; i < ARRAY_SIZE(loads); i++)
+		world_irq(&w, at[i], loads[i] * MSEC);
+	settle(&w);
+	EXPECT_EQ(world_worst(&w), 410000000);
+	EXPECT_EQ(w.moves, 3);
 	finish(&w);
 	report("fewest moves among equal placements");
 }
