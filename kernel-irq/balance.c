@@ -661,12 +661,14 @@ static u64 irq_balance_run(bool asked)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
-	u64 now = ktime_get_ns();
 	unsigned int moves;
+	u64 now;
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);
 
+	/* Not before: another pass may just have been made, and counters go on */
+	now = ktime_get_ns();
 	irq_balance_load_set_kick(&irq_balance_kick_irq_work, IRQ_BALANCE_QUANTUM,
 				  irq_balance_heavy_limit());
 	irq_balance_collect(map, now);
@@ -767,26 +769,31 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 	return irq_balance_average_load(&avg);
 }
 
-/* Sleep until @next, or until kicked but at least the shortest interval */
+static unsigned long irq_balance_jiffies_until(u64 time)
+{
+	u64 now = ktime_get_ns();
+
+	return time == IRQ_BALANCE_NO_TIMER ? MAX_SCHEDULE_TIMEOUT :
+	       now < time ? nsecs_to_jiffies(time - now) + 1 : 0;
+}
+
+/*
+ * Sleep until @next, or until kicked. Between two passes is the shortest interval
+ * at least, also if somebody else made one meanwhile: moves that wait for an
+ * interrupt need the time.
+ */
 static void irq_balance_sleep(u64 next)
 {
-	u64 now = ktime_get_ns(), earliest;
+	u64 earliest;
 
-	earliest = now + (u64)READ_ONCE(irq_balance_settings.interval_min_ms) * NSEC_PER_MSEC;
-	if (next > earliest) {
-		long timeout = next == IRQ_BALANCE_NO_TIMER ? MAX_SCHEDULE_TIMEOUT :
-			       nsecs_to_jiffies(next - now) + 1;
+	wait_event_freezable_timeout(irq_balance_wait,
+				     READ_ONCE(irq_balance_wanted) || kthread_should_stop(),
+				     irq_balance_jiffies_until(next));
 
-		wait_event_freezable_timeout(irq_balance_wait,
-					     READ_ONCE(irq_balance_wanted) || kthread_should_stop(),
-					     timeout);
-		now = ktime_get_ns();
-	}
-	if (next > earliest)
-		next = earliest;
-	if (now < next)
-		wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(),
-					     nsecs_to_jiffies(next - now) + 1);
+	earliest = READ_ONCE(irq_balance_map.policy.last) +
+		   (u64)READ_ONCE(irq_balance_settings.interval_min_ms) * NSEC_PER_MSEC;
+	wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(),
+				     irq_balance_jiffies_until(earliest));
 }
 
 static int irq_balance_thread(void *unused)
@@ -866,16 +873,27 @@ static bool irq_balance_clock_is_fine(void)
 	return true;
 }
 
-static int irq_balance_start(void)
+/* What may fail of a start. Returns a thread that waits to be woken, or an error */
+static struct task_struct *irq_balance_prepare(void)
+{
+	scoped_guard(mutex, &irq_balance_pass_mutex) {
+		if (!irq_balance_map.size && irq_balance_grow(&irq_balance_map))
+			return ERR_PTR(-ENOMEM);
+	}
+	return kthread_create(irq_balance_thread, NULL, "kirqd");
+}
+
+static void irq_balance_start(struct task_struct *task)
 {
 	struct irq_balance_map *map = &irq_balance_map;
-	struct task_struct *task;
+	unsigned int cpu;
 
 	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		if (!map->size && irq_balance_grow(map))
-			return -ENOMEM;
 		/* Start from a clean map */
 		memset(map->cpus, 0, nr_cpu_ids * sizeof(*map->cpus));
+		/* There may be holes between the possible ones */
+		for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+			map->cpus[cpu].capacity = IRQ_BALANCE_CAPACITY;
 		irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 		map->quiet = IRQ_BALANCE_QUIET;
 		map->proposal_gain = 0;
@@ -884,13 +902,8 @@ static int irq_balance_start(void)
 	WRITE_ONCE(irq_balance_untold, true);
 	irq_balance_load_get();
 
-	task = kthread_run(irq_balance_thread, NULL, "kirqd");
-	if (IS_ERR(task)) {
-		irq_balance_load_put();
-		return PTR_ERR(task);
-	}
 	irq_balance_task = task;
-	return 0;
+	wake_up_process(task);
 }
 
 static void irq_balance_stop(void)
@@ -918,8 +931,8 @@ static void irq_balance_stop(void)
  */
 int irq_balance_set_mode(enum irq_balance_mode mode)
 {
+	struct task_struct *task = NULL;
 	enum irq_balance_mode old;
-	int ret = 0;
 
 	guard(mutex)(&irq_balance_mode_mutex);
 
@@ -935,16 +948,20 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	if (mode == old)
 		return 0;
 
+	if (mode != IRQ_BALANCE_OFF) {
+		task = irq_balance_prepare();
+		if (IS_ERR(task))
+			return PTR_ERR(task);
+	}
+
 	/* Plans of one mode are not carried out in another */
 	if (old != IRQ_BALANCE_OFF)
 		irq_balance_stop();
 	WRITE_ONCE(irq_balance_mode, mode);
 	trace_irq_balance_state(mode);
-	if (mode != IRQ_BALANCE_OFF)
-		ret = irq_balance_start();
-	if (ret)
-		WRITE_ONCE(irq_balance_mode, IRQ_BALANCE_OFF);
-	return ret;
+	if (task)
+		irq_balance_start(task);
+	return 0;
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");
 

@@ -114,17 +114,23 @@ static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u
 {
 	u64 charged = delta * b->gap;
 
+	if (unlikely(delta > b->max)) {
+		if ((s64)delta < 0) {
+			charged = 0;
+			delta = 0;
+		} else {
+			b->max = delta;
+		}
+	}
+
 	/*
 	 * As many slow ones had no time. But if one in many is slow, this one
 	 * stands for those that were not timed: the rest is charged later, within
 	 * bounds, as it may be a handler that was slow once and never again.
 	 */
 	if (unlikely(charged > since)) {
-		if ((s64)delta < 0)
-			delta = 0;
-		else
-			b->carry = min(b->carry + charged - since, IRQ_BALANCE_CARRY_NS);
-		charged = delta ? since : 0;
+		b->carry = min(b->carry + charged - since, IRQ_BALANCE_CARRY_NS);
+		charged = since;
 	}
 
 	b->time += charged;
@@ -132,9 +138,6 @@ static inline u64 irq_balance_take_sample(struct irq_balance_desc *b, u64 now, u
 	b->stamp = now;
 
 	b->last = delta;
-	if (unlikely(delta > b->max))
-		b->max = delta;
-
 	return charged;
 }
 
@@ -160,10 +163,16 @@ static inline u64 irq_balance_take_carry(struct irq_balance_desc *b, u64 now)
 	return charged;
 }
 
-/* Interrupts since the last sample; until the next one they are like the last */
+/* Interrupts since the last sample */
 static inline unsigned int irq_balance_unsampled(const struct irq_balance_desc *b)
 {
 	return b->skip > 0 && b->skip < b->gap ? b->gap - b->skip : 0;
+}
+
+/* Their time: until the next sample they are like the last, as far as time allows */
+static inline u64 irq_balance_unsampled_time(const struct irq_balance_desc *b, u64 now)
+{
+	return min((u64)irq_balance_unsampled(b) * b->last, irq_balance_since(now, b->stamp));
 }
 
 /*
@@ -179,7 +188,7 @@ static inline void irq_balance_flush_gap(struct irq_balance_desc *b, u64 now)
 	if (b->skip <= 0 || irq_balance_since(now, b->stamp) < 4 * IRQ_BALANCE_SAMPLE_NS)
 		return;
 
-	b->time += (u64)unsampled * b->last;
+	b->time += irq_balance_unsampled_time(b, now);
 	b->count += unsampled;
 	b->skip = 1;
 	b->gap = 1;

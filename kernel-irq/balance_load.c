@@ -39,6 +39,8 @@
 #include <linux/irq_work.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
 
 #include "internals.h"
@@ -96,15 +98,11 @@ void irq_balance_check_limit(struct irq_balance_desc *b, u64 now)
 }
 
 /* Out of the way of the samples that do not need it */
-static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64 since, u64 charged)
+static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64 since)
 {
 	unsigned int raised = local_softirq_pending() & IRQ_BALANCE_RAISED_MASK &
 			      ~this_cpu_read(irq_balance_pending_before);
 	struct irq_balance_desc *b = &desc->balance;
-
-	irq_balance_steal(charged);
-	if (now - b->rest_stamp < IRQ_BALANCE_REST_NS)
-		return;
 
 	this_cpu_add(irq_balance_charged, irq_balance_take_carry(b, now));
 	irq_balance_shorten_gaps(b, since);
@@ -131,7 +129,7 @@ static noinline void irq_balance_charge_rest(struct irq_desc *desc, u64 now, u64
 irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 {
 	struct irq_balance_desc *b = &desc->balance;
-	u64 start, now, since, charged = 0;
+	u64 start, now, since;
 	irqreturn_t ret;
 
 	lockdep_assert_held(&desc->lock);
@@ -155,13 +153,13 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 	now = local_clock_noinstr();
 	since = now - b->stamp;
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
-		charged = irq_balance_take_sample(b, now, since, now - start);
-		this_cpu_add(irq_balance_charged, charged);
+		this_cpu_add(irq_balance_charged,
+			     irq_balance_take_sample(b, now, since, now - start));
 	}
 	irq_balance_next_gap(b, now, since);
 
-	if (now - b->rest_stamp >= IRQ_BALANCE_REST_NS || !irq_balance_clock_stops())
-		irq_balance_charge_rest(desc, now, since, charged);
+	if (now - b->rest_stamp >= IRQ_BALANCE_REST_NS)
+		irq_balance_charge_rest(desc, now, since);
 	return ret;
 }
 
@@ -175,7 +173,7 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load)
 {
 	struct irq_balance_desc *b = &desc->balance;
-	unsigned int unsampled = irq_balance_unsampled(b);
+	u64 now = local_clock();
 
 	lockdep_assert_held(&desc->lock);
 
@@ -183,13 +181,13 @@ void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load)
 	irq_balance_advance(&b->soft_seen, atomic64_read(&b->soft));
 
 	/* The next sample may find that this was too much */
-	irq_balance_advance(&b->time_seen, b->time + (u64)unsampled * b->last);
+	irq_balance_advance(&b->time_seen, b->time + irq_balance_unsampled_time(b, now));
 
 	load->time_ns = b->time_seen;
 	load->soft_ns = b->soft_seen;
 	load->thread_ns = b->thread;
-	load->count = b->count + unsampled;
-	irq_balance_decay_max(b, local_clock());
+	load->count = b->count + irq_balance_unsampled(b);
+	irq_balance_decay_max(b, now);
 	load->max_ns = min(b->max, U32_MAX);
 }
 
@@ -256,6 +254,7 @@ u64 irq_balance_load_charged(void)
  */
 int irq_balance_load_get(void)
 {
+	preempt_notifier_inc();
 	static_branch_inc(&irq_balance_load_key);
 	return 0;
 }
@@ -268,6 +267,10 @@ int irq_balance_load_get(void)
 void irq_balance_load_put(void)
 {
 	static_branch_dec(&irq_balance_load_key);
+	/* Who has just seen the key may still ask to be notified */
+	synchronize_rcu();
+	irq_balance_next_session();
+	preempt_notifier_dec();
 }
 
 /**

@@ -11,20 +11,6 @@
 
 struct irq_work;
 
-/**
- * struct irq_balance_run - A run of an interrupt thread's handler
- * @start:	when it began, by irq_balance_soft_clock(); 0 if it is not timed
- * @runtime:	what the thread had run until then by the scheduler, ns
- * @switches:	context switches of the thread until then
- */
-struct irq_balance_run {
-#ifdef CONFIG_IRQ_BALANCE_LOAD
-	u64		start;
-	u64		runtime;
-	unsigned long	switches;
-#endif
-};
-
 #ifdef CONFIG_IRQ_BALANCE_LOAD
 
 irqreturn_t irq_balance_timed_event(struct irq_desc *desc);
@@ -35,8 +21,9 @@ u64 irq_balance_load_charged(void);
 void irq_balance_check_limit(struct irq_balance_desc *b, u64 now);
 
 /* balance_softirq.c */
-u64 irq_balance_clock(void);
-u64 irq_balance_soft_clock(u64 now);
+void irq_balance_next_session(void);
+void irq_balance_span_begin(struct irq_balance_span *span);
+s64 irq_balance_span_end(struct irq_balance_span *span, u64 *now);
 s64 irq_balance_soft_own_on(unsigned int cpu);
 void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u64 now);
 
@@ -44,43 +31,8 @@ void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u
 struct irqaction *irq_thread_action(void);
 void irq_balance_fold_threads(struct irq_desc *desc);
 void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action);
-void __irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run);
 void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
-			      const struct irq_balance_run *run);
-void __irq_balance_steal(s64 ns);
-
-#ifdef CONFIG_IRQ_TIME_ACCOUNTING
-DECLARE_STATIC_KEY_FALSE(sched_clock_irqtime);
-#endif
-
-/**
- * irq_balance_clock_stops - Whether tasks' clocks stand still in interrupts
- *
- * If not, the time of an interrupt thread contains that of the interrupts and
- * softirqs that ran over it.
- *
- * Return: whether they do
- */
-static inline bool irq_balance_clock_stops(void)
-{
-#ifdef CONFIG_IRQ_TIME_ACCOUNTING
-	return static_branch_likely(&sched_clock_irqtime);
-#else
-	return false;
-#endif
-}
-
-/**
- * irq_balance_steal - Take time off the interrupt thread that was interrupted
- * @ns:		time that was charged to somebody else
- *
- * Context: hard interrupt or softirq.
- */
-static inline void irq_balance_steal(s64 ns)
-{
-	if (!irq_balance_clock_stops())
-		__irq_balance_steal(ns);
-}
+			      struct irq_balance_span *span);
 
 /**
  * irq_balance_remove_action - Charge the threads of an action that goes away
@@ -95,27 +47,26 @@ static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqac
 
 /**
  * irq_balance_thread_begin - An interrupt thread goes into its handler
- * @action:	action whose thread is current
- * @run:	for irq_balance_thread_end()
+ * @span:	for irq_balance_thread_end()
  */
-static inline void irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run)
+static inline void irq_balance_thread_begin(struct irq_balance_span *span)
 {
-	run->start = 0;
+	span->session = 0;
 	if (static_branch_unlikely(&irq_balance_load_key))
-		__irq_balance_thread_begin(action, run);
+		irq_balance_span_begin(span);
 }
 
 /**
  * irq_balance_thread_end - Charge what the thread's handler has run
  * @desc:	descriptor of the interrupt
  * @action:	action whose thread is current
- * @run:	what irq_balance_thread_begin() was given
+ * @span:	what irq_balance_thread_begin() was given
  */
 static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
-					  const struct irq_balance_run *run)
+					  struct irq_balance_span *span)
 {
-	if (static_branch_unlikely(&irq_balance_load_key) && run->start)
-		__irq_balance_thread_end(desc, action, run);
+	if (unlikely(span->session))
+		__irq_balance_thread_end(desc, action, span);
 }
 
 /**
@@ -150,10 +101,9 @@ static inline void irq_balance_init_desc(struct irq_desc *desc) { }
 static inline bool irq_balance_sample_due(struct irq_desc *desc) { return false; }
 static inline irqreturn_t irq_balance_timed_event(struct irq_desc *desc) { return IRQ_NONE; }
 static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action) { }
-static inline void irq_balance_thread_begin(struct irqaction *action,
-					    struct irq_balance_run *run) { }
+static inline void irq_balance_thread_begin(struct irq_balance_span *span) { }
 static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
-					  const struct irq_balance_run *run) { }
+					  struct irq_balance_span *span) { }
 
 #endif /* !CONFIG_IRQ_BALANCE_LOAD */
 

@@ -93,7 +93,7 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 		return IRQ_BALANCE_MANAGED;
 	if (!irqd_can_balance(data))
 		return IRQ_BALANCE_NO_BALANCING;
-	if (no_irq_affinity || !chip || !chip->irq_set_affinity)
+	if (!chip || !chip->irq_set_affinity || (IS_ENABLED(CONFIG_PROC_FS) && no_irq_affinity))
 		return IRQ_BALANCE_NO_AFFINITY;
 	if (!irqd_is_started(data) || !irqd_is_activated(data) || irqd_irq_disabled(data))
 		return IRQ_BALANCE_STOPPED;
@@ -152,7 +152,13 @@ void irq_balance_cancel_notify(struct irq_affinity_notify *notify)
 		kref_put(&notify->kref, notify->release);
 }
 
-static void irq_balance_notify(struct irq_desc *desc)
+/**
+ * irq_balance_notify - Tell who wants to know that an interrupt has another CPU
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ */
+void irq_balance_notify(struct irq_desc *desc)
 {
 	struct irq_affinity_notify *notify = desc->affinity_notify;
 
@@ -277,12 +283,11 @@ bool irq_balance_move_masked(struct irq_desc *desc)
  * To be called by everything else that sets the route of an interrupt, before
  * it does.
  *
- * Context: any, interrupts disabled, desc->lock held.
+ * Context: any, interrupts disabled, desc->lock held, but for a kernel that has
+ * crashed and takes its interrupts down as they are.
  */
 void irq_balance_cancel(struct irq_desc *desc)
 {
-	lockdep_assert_held(&desc->lock);
-
 	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING)) {
 		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
 		desc->balance.error = -ECANCELED;

@@ -66,6 +66,7 @@ int irq_balance_move_result(struct irq_desc *desc);
 bool irq_balance_move_masked(struct irq_desc *desc);
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
+void irq_balance_notify(struct irq_desc *desc);
 void irq_balance_init_notify(struct irq_affinity_notify *notify);
 void irq_balance_cancel_notify(struct irq_affinity_notify *notify);
 
@@ -78,6 +79,7 @@ static inline void irq_balance_free_desc(struct irq_desc *desc)
 
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
+static inline void irq_balance_notify(struct irq_desc *desc) { }
 static inline void irq_balance_init_notify(struct irq_affinity_notify *notify) { }
 static inline void irq_balance_cancel_notify(struct irq_affinity_notify *notify) { }
 static inline void irq_balance_free_desc(struct irq_desc *desc) { }

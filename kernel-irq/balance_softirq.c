@@ -28,8 +28,9 @@
  *
  * With forced threading and PREEMPT_RT most softirqs run in the interrupt thread
  * that raised them. They are charged like all others; the thread is not
- * charged for them too, see balance_thread.c. With PREEMPT_RT one may be
- * preempted: it is left to the thread then, or to nobody if it is ksoftirqd's.
+ * charged for them too, see balance_thread.c. With PREEMPT_RT others may run in
+ * the middle of one, as they do over threads: the scheduler tells, and the span
+ * is the sum of what ran before and after.
  */
 #include <linux/bitops.h>
 #include <linux/interrupt.h>
@@ -38,8 +39,8 @@
 #include <linux/jiffies.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/sched/clock.h>
 
 #include <asm/local64.h>
@@ -55,6 +56,9 @@ static DEFINE_PER_CPU(local64_t, irq_balance_soft_own);
 
 /* sched_clock() when irq_balance_clock() last set the clock */
 static DEFINE_PER_CPU(u64, irq_balance_clock_set);
+
+/* Goes up when the measuring ends: the scheduler has told of no switch since */
+static unsigned int irq_balance_session = 1;
 
 /* Written with interrupts disabled */
 static DEFINE_PER_CPU(struct irq_balance_raisers[NR_SOFTIRQS], irq_balance_raisers);
@@ -105,7 +109,7 @@ void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u
  *
  * Return: ns
  */
-u64 irq_balance_clock(void)
+static u64 irq_balance_clock(void)
 {
 	if (!sched_clock_stable()) {
 		u64 raw = sched_clock();
@@ -129,23 +133,93 @@ u64 irq_balance_clock(void)
  *
  * Return: ns, since no particular time
  */
-u64 irq_balance_soft_clock(u64 now)
+static u64 irq_balance_soft_clock(u64 now)
 {
 	return now - irq_balance_load_charged() - this_cpu_read(irq_balance_soft_charged);
 }
 
-static unsigned long irq_balance_switches(void)
+static void irq_balance_span_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
-	return IS_ENABLED(CONFIG_PREEMPT_RT) ? current->nvcsw + current->nivcsw : 0;
+	struct irq_balance_span *span = container_of(notifier, struct irq_balance_span, notifier);
+
+	span->ran += irq_balance_soft_clock(irq_balance_clock()) - span->start;
+}
+
+static void irq_balance_span_in(struct preempt_notifier *notifier, int cpu)
+{
+	struct irq_balance_span *span = container_of(notifier, struct irq_balance_span, notifier);
+
+	span->start = irq_balance_soft_clock(irq_balance_clock());
+}
+
+static struct preempt_ops irq_balance_span_ops = {
+	.sched_in	= irq_balance_span_in,
+	.sched_out	= irq_balance_span_out,
+};
+
+/* May others run in the middle of this? */
+static bool irq_balance_span_preemptible(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) || !in_serving_softirq();
+}
+
+/**
+ * irq_balance_span_begin - Start to time what a task or a softirq does
+ * @span:	for irq_balance_span_end(), which has to be called on it if its
+ *		session is not 0 then
+ *
+ * Context: task or softirq.
+ */
+void irq_balance_span_begin(struct irq_balance_span *span)
+{
+	guard(preempt)();
+	/* Pairs with irq_balance_load_put(), which waits for who disabled preemption */
+	if (!static_branch_likely(&irq_balance_load_key))
+		return;
+
+	preempt_notifier_init(&span->notifier, &irq_balance_span_ops);
+	if (irq_balance_span_preemptible())
+		preempt_notifier_register(&span->notifier);
+	span->session = READ_ONCE(irq_balance_session);
+	span->ran = 0;
+	span->start = irq_balance_soft_clock(irq_balance_clock());
+}
+
+/**
+ * irq_balance_span_end - Stop to time what a task or a softirq does
+ * @span:	what irq_balance_span_begin() was given
+ * @now:	where to put irq_balance_clock()
+ *
+ * Context: as in irq_balance_span_begin().
+ *
+ * Return: ns that it ran, without what was charged meanwhile; 0 if the
+ * measuring ended meanwhile
+ */
+s64 irq_balance_span_end(struct irq_balance_span *span, u64 *now)
+{
+	guard(preempt)();
+	*now = irq_balance_clock();
+	if (irq_balance_span_preemptible())
+		preempt_notifier_unregister(&span->notifier);
+	if (span->session != READ_ONCE(irq_balance_session))
+		return 0;
+	return span->ran + irq_balance_soft_clock(*now) - span->start;
+}
+
+/**
+ * irq_balance_next_session - The measuring has ended
+ *
+ * Context: task.
+ */
+void irq_balance_next_session(void)
+{
+	WRITE_ONCE(irq_balance_session, (READ_ONCE(irq_balance_session) + 1) ? : 1);
 }
 
 void __irq_balance_softirq_begin(struct irq_balance_span *span)
 {
-	if (!in_serving_softirq())
-		return;
-	span->switches = irq_balance_switches();
-	/* Any number but 0 */
-	span->start = irq_balance_soft_clock(irq_balance_clock()) | 1;
+	if (in_serving_softirq())
+		irq_balance_span_begin(span);
 }
 
 static bool irq_balance_charge_soft(unsigned int irq, s64 spent, u64 now)
@@ -174,26 +248,25 @@ static void irq_balance_charge_span(s64 spent, const unsigned int *irqs, unsigne
 	}
 	local64_add(own, this_cpu_ptr(&irq_balance_soft_own));
 	this_cpu_add(irq_balance_soft_charged, spent);
-	irq_balance_steal(spent);
 }
 
 void __irq_balance_softirq_end(struct irq_balance_span *span, int irq)
 {
 	unsigned int irqs[] = { irq };
-	u64 now = irq_balance_clock();
+	u64 now;
+	s64 ran = irq_balance_span_end(span, &now);
 
-	/* With PREEMPT_RT others may have run meanwhile: that time is not ours */
-	if (span->switches != irq_balance_switches())
-		return;
-
-	irq_balance_charge_span(irq_balance_soft_clock(now) - span->start, irqs, irq > 0, now);
+	/* Else it stays with the span around this one */
+	if (irq)
+		irq_balance_charge_span(ran, irqs, irq > 0, now);
 }
 
 void __irq_balance_vector_end(struct irq_balance_span *span, unsigned int nr)
 {
 	unsigned int irqs[IRQ_BALANCE_RAISERS], nr_irqs = 0;
-	u64 now = irq_balance_clock();
 	struct irqaction *action;
+	u64 now;
+	s64 ran = irq_balance_span_end(span, &now);
 
 	if (BIT(nr) & IRQ_BALANCE_RAISED_MASK) {
 		scoped_guard(irqsave)
@@ -205,8 +278,5 @@ void __irq_balance_vector_end(struct irq_balance_span *span, unsigned int nr)
 			irqs[nr_irqs++] = action->irq;
 	}
 
-	if (span->switches != irq_balance_switches())
-		return;
-
-	irq_balance_charge_span(irq_balance_soft_clock(now) - span->start, irqs, nr_irqs, now);
+	irq_balance_charge_span(ran, irqs, nr_irqs, now);
 }

@@ -263,9 +263,9 @@ static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
 			     const char *buf, size_t count)
 {
 	struct irq_desc *desc = irq_balance_to_desc(kobj);
-	bool balance;
+	u8 balance;
 
-	if (kstrtobool(buf, &balance)) {
+	if (kstrtou8(buf, 10, &balance) || balance > 1) {
 		pr_err_ratelimited("irq/%u/balance: expected 0 or 1\n", irq_desc_get_irq(desc));
 		return -EINVAL;
 	}

@@ -8,12 +8,8 @@
  * charged to whoever caused them, so each ns is charged once. Interrupts that are
  * not in the map, the tick and IPIs, count for what they interrupt.
  *
- * That clock knows nothing of other tasks. A run in which the thread slept or
- * was preempted is as long as the scheduler says. Where tasks' clocks go on in
- * interrupts, without IRQ time accounting, what was charged to others is noted
- * in the action and taken off. The scheduler is not asked otherwise: an
- * interrupt is taken off a task's clock as late as at its end, and then off the
- * thread that it woke.
+ * The scheduler is not asked: an interrupt is taken off a task's clock as late as
+ * at its end, and then off the thread that it woke.
  *
  * What has run is folded into the descriptor when somebody looks, when the
  * action goes away and, so that a thread that becomes heavy wakes the
@@ -24,10 +20,7 @@
 #include <linux/atomic.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
 #include <linux/sched/clock.h>
-#include <linux/sched/cputime.h>
 
 #include "internals.h"
 #include "balance_charge.h"
@@ -54,14 +47,6 @@ unsigned int __irq_balance_poller(unsigned int known)
 	struct irqaction *action = !known || force_irqthreads() ? irq_thread_action() : NULL;
 
 	return action ? action->irq : known;
-}
-
-void __irq_balance_steal(s64 ns)
-{
-	struct irqaction *action = irq_thread_action();
-
-	if (action)
-		atomic64_add(ns, &action->load_stolen);
 }
 
 static u64 irq_balance_fold_one(struct irqaction *action)
@@ -98,38 +83,10 @@ void irq_balance_fold_threads(struct irq_desc *desc)
 		irq_balance_fold_action(desc, action);
 }
 
-static unsigned long irq_balance_thread_switches(void)
-{
-	return current->nvcsw + current->nivcsw;
-}
-
-static u64 irq_balance_runtime(struct irqaction *action)
-{
-	return task_sched_runtime(current) - atomic64_read(&action->load_stolen);
-}
-
-void __irq_balance_thread_begin(struct irqaction *action, struct irq_balance_run *run)
-{
-	run->runtime = irq_balance_runtime(action);
-
-	guard(preempt)();
-	run->switches = irq_balance_thread_switches();
-	/* Any number but 0 */
-	run->start = irq_balance_soft_clock(irq_balance_clock()) | 1;
-}
-
 void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
-			      const struct irq_balance_run *run)
+			      struct irq_balance_span *span)
 {
-	u64 total;
-
-	scoped_guard(preempt) {
-		u64 ran = irq_balance_soft_clock(irq_balance_clock()) - run->start;
-
-		if (run->switches != irq_balance_thread_switches())
-			ran = irq_balance_runtime(action) - run->runtime;
-		total = atomic64_add_return(ran, &action->load_ran);
-	}
+	u64 now, total = atomic64_add_return(irq_balance_span_end(span, &now), &action->load_ran);
 
 	if (irq_balance_since(total, READ_ONCE(action->load_folded)) < IRQ_BALANCE_FOLD_NS)
 		return;

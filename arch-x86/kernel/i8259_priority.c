@@ -387,10 +387,10 @@ static ssize_t measure_show(struct kobject *kobj, struct kobj_attribute *attr, c
 static ssize_t measure_store(struct kobject *kobj, struct kobj_attribute *attr,
 			     const char *buf, size_t count)
 {
-	bool measure;
+	u8 measure;
 	int ret;
 
-	if (kstrtobool(buf, &measure)) {
+	if (kstrtou8(buf, 10, &measure) || measure > 1) {
 		pr_warn("measure: must be 0 or 1\n");
 		return -EINVAL;
 	}

@@ -349,7 +349,7 @@ static void kexec(void)
 static void torture(int seconds)
 {
 	bool good = insmod("/torture.ko", "") &&
-		    insmod("/balance_torture.ko", "stat_interval=30 timeout_ms=20000");
+		    insmod("/balance_torture.ko", "stat_interval=30");
 
 	pause_ms(seconds * 1000);
 	good = good && !syscall(__NR_delete_module, "balance_torture", 0);

@@ -5,20 +5,22 @@
  * of the ISA bus (lines=5,10) that its "pc-testdev" drives.
  *
  * A source's handler burns hard_ns, then its tasklet soft_ns, its irq_poll (a
- * softirq that does not say whose work it does) poll_ns, and its thread
- * thread_ns. It is raised rate times a second by a timer on CPU raise_cpu. In
+ * softirq that does not say whose work it does) poll_ns, its NAPI instance napi_ns
+ * in polls of NAPI_SLICE, and its thread thread_ns. It is raised rate times a second by a timer on CPU raise_cpu. In
  * debugfs, known_cost/:
  *   run	1: the timers run
- *   N/		one source: hard_ns, soft_ns, poll_ns, thread_ns, rate
- *   account	a line per source: N IRQ HARD SOFT THREAD COUNT, ns and interrupts;
- *		SOFT is tasklet and irq_poll
+ *   N/		one source: hard_ns, soft_ns, poll_ns, napi_ns, thread_ns, rate
+ *   account	a line per source: N IRQ HARD SOFT THREAD COUNT KSOFTIRQD, ns and
+ *		interrupts; SOFT is tasklet, irq_poll and NAPI, KSOFTIRQD the part of
+ *		NAPI that ran there
  *   softirqs	ns of each softirq vector on all CPUs, by the tracepoints
  *   N/bench	reading it raises the source on this CPU, one at a time, and says
  *		what that took: median ns of a raise that is served, of one that
  *		does nothing, and how often
  *
  * The clock is not the one of the load map. What interrupts what is measured is
- * subtracted: handlers and softirqs are timed by their tracepoints.
+ * subtracted: handlers and softirqs are timed by their tracepoints. So are other
+ * tasks, as handlers and softirqs may be preempted with PREEMPT_RT.
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
@@ -27,8 +29,10 @@
 #include <linux/irq_poll.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <linux/pci.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -42,6 +46,8 @@
 #define EDU_ACK		0x64
 #define TESTDEV		0x2000
 #define BENCH		20000
+#define NAPI_SLICE	(300 * NSEC_PER_USEC)
+#define TASKS		32768
 
 static bool msi = true;
 module_param(msi, bool, 0444);
@@ -64,17 +70,21 @@ static struct source {
 	struct hrtimer		timer;
 	struct tasklet_struct	tasklet;
 	struct irq_poll		poll;
-	u32			hard_ns, soft_ns, poll_ns, thread_ns, rate;
-	u64			hard, soft, thread, count;
+	struct napi_struct	napi;
+	atomic_t		napi_left;
+	u32			hard_ns, soft_ns, poll_ns, napi_ns, thread_ns, rate;
+	u64			hard, soft, thread, count, ksoftirqd;
 	struct task_struct	*forced;
 	bool			telling;
 } sources[MAX_SOURCES];
 static unsigned int nr_sources;
 static struct dentry *dir;
+static struct net_device *netdev;
 static bool running;
 
 /*
- * Of one CPU, by the tracepoints; softirqs without the handlers in them. Two things
+ * Of one CPU, by the tracepoints; softirqs without the handlers in them; all but
+ * vector for the task that runs, and put by when it is switched out. Two things
  * that the source's own handler cannot tell belong to it if it is forced into a
  * thread: waking that, and the timer interrupt that had to wait for the handler,
  * as it comes over the thread then.
@@ -87,6 +97,11 @@ struct seen {
 };
 
 static DEFINE_PER_CPU(struct seen, seen);
+
+/* Of tasks that do not run, by number: what has to go on where it was */
+static struct put_by {
+	u64	clock, softirq_start, softirqs;
+} *put_by;
 
 static irqreturn_t source_handler(int irq, void *data);
 
@@ -162,6 +177,21 @@ static void softirq_exit(void *data, unsigned int vec)
 	s->softirqs += spent;
 }
 
+static void switched(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
+		     unsigned int state)
+{
+	struct seen *s = this_cpu_ptr(&seen);
+	u64 now = clock();
+
+	if (prev->pid && prev->pid < TASKS)
+		put_by[prev->pid] = (struct put_by){ now - s->handlers, s->softirq_start, s->softirqs };
+	if (next->pid && next->pid < TASKS) {
+		s->handlers = now - put_by[next->pid].clock;
+		s->softirq_start = put_by[next->pid].softirq_start;
+		s->softirqs = put_by[next->pid].softirqs;
+	}
+}
+
 static struct probe {
 	const char		*name;
 	void			*function;
@@ -173,6 +203,7 @@ static struct probe {
 	{ "softirq_entry", softirq_entry },
 	{ "softirq_exit", softirq_exit },
 	{ "sched_wakeup", thread_woken },
+	{ "sched_switch", switched },
 	{ "local_timer_entry", timer_entry },
 	{ "local_timer_exit", timer_exit },
 };
@@ -192,12 +223,16 @@ static void probes_remove(void)
 			tracepoint_probe_unregister(probes[i].tp, probes[i].function, NULL);
 	}
 	tracepoint_synchronize_unregister();
+	kvfree(put_by);
 }
 
 static int probes_add(void)
 {
 	int ret;
 
+	put_by = kvcalloc(TASKS, sizeof(*put_by), GFP_KERNEL);
+	if (!put_by)
+		return -ENOMEM;
 	for_each_kernel_tracepoint(probe_find, NULL);
 	for (int i = 0; i < ARRAY_SIZE(probes); i++) {
 		if (!probes[i].tp)
@@ -210,22 +245,17 @@ static int probes_add(void)
 	return 0;
 }
 
-/*
- * The time without what has interrupted handlers and tasklets, or threads. They
- * stay on their CPU.
- */
+/* The time without what has interrupted handlers and tasklets, or threads */
 static u64 handler_clock(void)
 {
-	u64 now = clock();
-
-	return now - raw_cpu_read(seen.handlers);
+	guard(preempt)();
+	return clock() - this_cpu_read(seen.handlers);
 }
 
 static u64 thread_clock(void)
 {
-	u64 now = handler_clock();
-
-	return now - raw_cpu_read(seen.softirqs);
+	guard(preempt)();
+	return handler_clock() - this_cpu_read(seen.softirqs);
 }
 
 static void burn(u32 ns)
@@ -281,6 +311,10 @@ static irqreturn_t source_handler(int irq, void *data)
 			tasklet_schedule(&s->tasklet);
 		if (IS_ENABLED(CONFIG_IRQ_POLL) && s->poll_ns)
 			irq_poll_sched(&s->poll);
+		if (s->napi_ns) {
+			atomic_add(s->napi_ns, &s->napi_left);
+			napi_schedule(&s->napi);
+		}
 	}
 	/* What IRQ_WAKE_THREAD does, but inside of what is told */
 	wake = ours && s->thread_ns;
@@ -309,6 +343,24 @@ static int source_poll(struct irq_poll *poll, int budget)
 	irq_poll_complete(poll);
 	s->soft += told(handler_clock() - start);
 	return 0;
+}
+
+static int source_napi(struct napi_struct *napi, int budget)
+{
+	struct source *s = container_of(napi, struct source, napi);
+	u32 ns = min(atomic_read(&s->napi_left), (int)NAPI_SLICE);
+	u64 start = handler_clock(), spent;
+
+	burn(ns);
+	if (!atomic_sub_return(ns, &s->napi_left)) {
+		budget = 0;
+		napi_complete(napi);
+	}
+	spent = told(handler_clock() - start);
+	s->soft += spent;
+	if (!strncmp(current->comm, "ksoftirqd/", 10))
+		s->ksoftirqd += spent;
+	return budget;
 }
 
 static irqreturn_t source_thread(int irq, void *data)
@@ -365,8 +417,9 @@ static int account_show(struct seq_file *m, void *data)
 	for (int i = 0; i < nr_sources; i++) {
 		struct source *s = &sources[i];
 
-		seq_printf(m, "%d %u %llu %llu %llu %llu\n", i, s->irq, READ_ONCE(s->hard),
-			   READ_ONCE(s->soft), READ_ONCE(s->thread), READ_ONCE(s->count));
+		seq_printf(m, "%d %u %llu %llu %llu %llu %llu\n", i, s->irq, READ_ONCE(s->hard),
+			   READ_ONCE(s->soft), READ_ONCE(s->thread), READ_ONCE(s->count),
+			   READ_ONCE(s->ksoftirqd));
 	}
 	return 0;
 }
@@ -439,16 +492,22 @@ static int source_add(struct source *s, unsigned int irq, unsigned long flags)
 	tasklet_setup(&s->tasklet, source_tasklet);
 	if (IS_ENABLED(CONFIG_IRQ_POLL))
 		irq_poll_init(&s->poll, 1, source_poll);
+	netif_napi_add(netdev, &s->napi, source_napi);
+	napi_enable(&s->napi);
 	hrtimer_setup(&s->timer, source_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	ret = request_threaded_irq(irq, source_handler, source_thread, flags, "known_cost", s);
-	if (ret)
+	if (ret) {
+		napi_disable(&s->napi);
+		netif_napi_del(&s->napi);
 		return ret;
+	}
 
 	snprintf(name, sizeof(name), "%d", nr_sources++);
 	d = debugfs_create_dir(name, dir);
 	debugfs_create_u32("hard_ns", 0600, d, &s->hard_ns);
 	debugfs_create_u32("soft_ns", 0600, d, &s->soft_ns);
 	debugfs_create_u32("poll_ns", 0600, d, &s->poll_ns);
+	debugfs_create_u32("napi_ns", 0600, d, &s->napi_ns);
 	debugfs_create_u32("thread_ns", 0600, d, &s->thread_ns);
 	debugfs_create_u32("rate", 0600, d, &s->rate);
 	debugfs_create_file("bench", 0400, d, s, &bench_fops);
@@ -460,6 +519,8 @@ static void source_remove(struct source *s)
 	hrtimer_cancel(&s->timer);
 	free_irq(s->irq, s);
 	tasklet_kill(&s->tasklet);
+	napi_disable(&s->napi);
+	netif_napi_del(&s->napi);
 	if (IS_ENABLED(CONFIG_IRQ_POLL))
 		irq_poll_disable(&s->poll);
 }
@@ -517,6 +578,7 @@ static void free_all(void)
 		if (!sources[i].pdev)
 			source_remove(&sources[i]);
 	}
+	free_netdev(netdev);
 	probes_remove();
 }
 
@@ -530,6 +592,11 @@ static int __init known_cost_init(void)
 		probes_remove();
 		return ret;
 	}
+	netdev = alloc_netdev_dummy(0);
+	if (!netdev) {
+		probes_remove();
+		return -ENOMEM;
+	}
 	dir = debugfs_create_dir("known_cost", NULL);
 	debugfs_create_file_unsafe("run", 0600, dir, NULL, &run_fops);
 	debugfs_create_file("account", 0400, dir, NULL, &account_fops);
@@ -537,6 +604,7 @@ static int __init known_cost_init(void)
 	ret = pci_register_driver(&edu_driver);
 	if (ret) {
 		debugfs_remove(dir);
+		free_netdev(netdev);
 		probes_remove();
 		return ret;
 	}

@@ -60,8 +60,11 @@ diff "$TMP/masks.0" "$TMP/masks.2" >"$TMP/diff.on"
 difference=$(diff "$TMP/diff.off" "$TMP/diff.on")
 result "the balancer adds nothing to what hotplug does to the masks" $? "$difference"
 
+state off
 crowd "${cpus[@]}"
+[ "$(different_cpus "${SOURCES[@]}")" = 1 ] || ktap_exit_fail_msg "not all on the first CPU"
 load "$RATE" "${SOURCES[@]}"
+state on
 # each on its own is too much to ask: on a busy host some of them are light
 tries=0
 until [ "$(different_cpus "${SOURCES[@]}")" -ge 2 ] || [ $((tries += 1)) -gt 50 ]; do
