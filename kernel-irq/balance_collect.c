@@ -33,9 +33,10 @@ static u64 irq_balance_sure(const struct irq_balance_settings *set,
 	u32 left = 1000 - min(set->min_gain, 999U);
 	u64 low = div_u64(load->fast * left, 1000);
 	u64 high = div_u64(load->fast * 1000, left);
+	u64 noise = irq_balance_average_noise(load);
 
-	return clamp(load->slow, min(low, load->fast - min(load->fast, load->noise)),
-		     max(high, load->fast + load->noise));
+	return clamp(load->slow, min(low, load->fast - min(load->fast, noise)),
+		     max(high, load->fast + noise));
 }
 
 static void irq_balance_measure_irq(struct irq_balance *bal,
@@ -246,6 +247,7 @@ void irq_balance_survey(struct irq_balance_work *work,
 	}
 
 	s->nr = 0;
+	s->placed = 0;
 	s->min_gain = set->min_gain;
 	s->floor = irq_balance_heavy_load(set) * 3 / 4;
 	for (i = 0; i < nr_irqs; i++) {

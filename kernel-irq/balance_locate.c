@@ -110,7 +110,8 @@ void irq_balance_locate(struct irq_balance_work *work,
 		}
 		irq_balance_solve(s, cpus);
 		again = round < 2 * NODE_ROUNDS &&
-			irq_balance_spill(work, set, round >= NODE_ROUNDS);
+			irq_balance_spill(work, set, round >= NODE_ROUNDS ||
+					  s->placed >= IRQ_BALANCE_PLACES);
 		if (again || !strange)
 			continue;
 		if (relaxed) {

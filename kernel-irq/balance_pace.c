@@ -6,7 +6,7 @@
  * that is short against the reaction wanted (tenths of a second); the slow
  * one is what a small gain has to be proven with. Both start as plain means,
  * so that the first pass that measured anything has the right number. Between
- * the two the measured noise decides.
+ * the two the measured noise decides, and how far the load has swung before.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -96,11 +96,44 @@ static u64 irq_balance_rate(u64 time, u64 elapsed, u32 capacity)
 	return rate * capacity / IRQ_BALANCE_CAPACITY;
 }
 
+/* After how long (ms) on one side of its slow average a load is there to stay. */
+static int irq_balance_lasts(const struct irq_balance_average *avg)
+{
+	return max(avg->lasts_ms, IRQ_BALANCE_BURST_MS);
+}
+
+/* For how long (ms) it has been on one side of it. */
+static int irq_balance_ran(const struct irq_balance_average *avg)
+{
+	return max(avg->run_ms, -avg->run_ms);
+}
+
+/* It comes back from the other side of its slow average. */
+static void irq_balance_swung(struct irq_balance_average *avg)
+{
+	int ran = irq_balance_ran(avg), lasts = irq_balance_lasts(avg);
+	u64 *swing = &avg->swing[avg->run_ms > 0];
+
+	if (ran > 2 * lasts) {
+		avg->lasts_ms = 0;
+	} else if (avg->off * 4 > avg->slow) {
+		/* Half of what is new in it is believed each time. */
+		if (avg->off > *swing)
+			*swing += (avg->off - *swing) / 2;
+		/* It was taken for one that is there to stay. */
+		if (ran > lasts)
+			avg->lasts_ms = (s16)min(2 * lasts, RUN_MAX_MS / 2);
+	}
+	avg->off = 0;
+}
+
 /* For how long windows have been on the same side of the slow average. */
 static void irq_balance_run(struct irq_balance_average *avg, bool above, u32 ms)
 {
 	int run = avg->run_ms, more = (int)min_t(u32, ms, RUN_MAX_MS);
 
+	if (above ? run < 0 : run > 0)
+		irq_balance_swung(avg);
 	if (above)
 		run = min(max(run, 0) + more, RUN_MAX_MS);
 	else
@@ -121,7 +154,7 @@ static void irq_balance_run(struct irq_balance_average *avg, bool above, u32 ms)
  * same direction by more than a sixteenth in the next window, made a step:
  * then the fast average jumps to the last window instead of creeping there,
  * and no plan is made from numbers on their way. One that came in bursts and
- * does so no more begins anew.
+ * does so no more has no history but the last moments.
  */
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 				u64 elapsed, u32 capacity)
@@ -141,10 +174,10 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 
 	irq_balance_run(avg, rate > avg->slow, (u32)ms);
 	if (avg->noise * 4 > avg->slow &&
-	    (avg->run_ms > IRQ_BALANCE_BURST_MS || avg->run_ms < -IRQ_BALANCE_BURST_MS))
-		*avg = (struct irq_balance_average){
-			.total = total, .run_ms = avg->run_ms, .seen = true,
-		};
+	    irq_balance_ran(avg) > irq_balance_lasts(avg)) {
+		avg->slow = avg->fast;
+		avg->noise = 0;
+	}
 
 	up = rate >= avg->fast;
 	off = up ? rate - avg->fast : avg->fast - rate;
@@ -173,6 +206,30 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	weight = max(weight, irq_balance_share(ms, avg->age_ms + IRQ_BALANCE_YOUNG_MS));
 	avg->noise = irq_balance_blend(avg->noise, avg->age_ms ? off : 0, weight);
 	avg->age_ms = min_t(u32, avg->age_ms + (u32)ms, AGE_MAX_MS);
+
+	weight = irq_balance_share(ms, IRQ_BALANCE_SWING_MS);
+	avg->swing[0] = irq_balance_blend(avg->swing[0], 0, weight);
+	avg->swing[1] = irq_balance_blend(avg->swing[1], 0, weight);
+	if (avg->run_ms > 0 && avg->fast > avg->slow)
+		avg->off = max(avg->off, avg->fast - avg->slow);
+	else if (avg->run_ms < 0 && avg->fast < avg->slow)
+		avg->off = max(avg->off, avg->slow - avg->fast);
+}
+
+/**
+ * irq_balance_average_noise - how far the fast average may be off for nothing
+ * @avg:	the average
+ *
+ * The noise of single windows, or how far the load has swung to the side of the
+ * slow average on which it is, if it has not been there for longer than that.
+ *
+ * Return: ns/s on a CPU of capacity 1024.
+ */
+u64 irq_balance_average_noise(const struct irq_balance_average *avg)
+{
+	if (irq_balance_ran(avg) > irq_balance_lasts(avg))
+		return avg->noise;
+	return max(avg->noise, avg->swing[avg->fast > avg->slow]);
 }
 
 /**
@@ -182,14 +239,16 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
  * The slow average is right unless something has changed, and the fast one
  * says whether it has, give or take the noise. So it is the closest to the slow
  * average that the fast one allows: a steady load has no noise and follows
- * the fast average, one that comes in bursts has no load but the slow average.
+ * the fast average, one that comes in bursts, or swings to and fro, has no load
+ * but the slow average.
  *
  * Return: ns/s on a CPU of capacity 1024.
  */
 u64 irq_balance_average_load(const struct irq_balance_average *avg)
 {
-	return clamp(avg->slow, avg->fast - min(avg->fast, avg->noise),
-		     avg->fast + avg->noise);
+	u64 noise = irq_balance_average_noise(avg);
+
+	return clamp(avg->slow, avg->fast - min(avg->fast, noise), avg->fast + noise);
 }
 
 /**

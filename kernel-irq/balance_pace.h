@@ -10,8 +10,8 @@
 
 /*
  * The fast average forgets half in this time. Of a load that is steady it is
- * what the planner sees; it has to follow a step within a few passes and to even out a burst that
- * is shorter than one.
+ * what the planner sees; it has to follow a step within a few passes and to even
+ * out a burst that is shorter than one.
  */
 #define IRQ_BALANCE_HALF_LIFE_MS	64U
 
@@ -25,10 +25,14 @@
 #define IRQ_BALANCE_YOUNG_MS		2000U
 
 /*
- * A load that came in bursts, and has been on one side of its slow average for
- * so long, does so no more.
+ * A load that came in bursts, or swung to and fro, and has been on one side of
+ * its slow average for so long, does so no more. If it comes back within twice
+ * that time it did: then the time doubles for it.
  */
-#define IRQ_BALANCE_BURST_MS		5000
+#define IRQ_BALANCE_BURST_MS		5500
+
+/* How far a load swings is forgotten in this time. */
+#define IRQ_BALANCE_SWING_MS		60000U
 
 /* Shorter windows measure too little to be worth a look. */
 #define IRQ_BALANCE_WINDOW_MIN_MS	4U
@@ -38,6 +42,7 @@
 
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 				u64 elapsed, u32 capacity);
+u64 irq_balance_average_noise(const struct irq_balance_average *avg);
 u64 irq_balance_average_load(const struct irq_balance_average *avg);
 u32 irq_balance_limit(u64 rate);
 void irq_balance_pace(struct irq_balance *bal,

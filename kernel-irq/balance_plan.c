@@ -29,9 +29,12 @@
  * Two averages are kept of each load: a fast one with a half-life of 64 ms,
  * which jumps when a load makes a step of more than a quarter and stays there,
  * and a slow one over about 15 s; and with them the noise, which is how far
- * windows are off the fast one on average. The load is taken to be what is
- * closest to the slow average within the noise of the fast one: a steady load
- * is followed at once, one that comes in bursts is known by its mean.
+ * windows are off the fast one on average, or how far the fast average was off
+ * the slow one when the load came back from there: half of what is new in such a
+ * swing is believed each time, and it is forgotten in a minute. The load is
+ * taken to be what is closest to the slow average within the noise of the fast
+ * one: a steady load is followed at once, one that comes in bursts, or swings to
+ * and fro, is known by its mean.
  *
  * An interrupt above the share ``heavy`` of one CPU (2 %) is heavy until it
  * falls below three quarters of it. Others are light: they stay where they
@@ -90,8 +93,9 @@
  * often each time up to ``interval_max_ms`` (200 ms). When no interrupt is
  * heavy there is no timer at all: interrupt entry wakes the balancer when an
  * interrupt was charged 2 ms faster than a light one would have been. A step
- * worth twice the minimum gain is settled within 500 ms, one of a load that
- * came in bursts before within six seconds: until then it may be a burst.
+ * worth twice the minimum gain is settled within 500 ms, one of a load that came
+ * in bursts or swung before within six seconds, or up to 16 if it has stayed that
+ * long before and came back: until then it may be a burst.
  *
  * Policies
  * ~~~~~~~~
@@ -349,7 +353,8 @@ static bool irq_balance_look_on(struct irq_balance_work *work,
 	bool more = true, moves = false;
 	unsigned int round, i;
 
-	for (round = 0; more && round < LOOKS_MAX; round++) {
+	for (round = 0; more && round < LOOKS_MAX && s->placed < IRQ_BALANCE_PLACES;
+	     round++) {
 		for (i = 0; i < s->nr; i++)
 			irq_balance_settle_at(work, &s->items[i],
 					      s->items[i].place, true);

@@ -136,9 +136,13 @@ struct irq_balance_knob {
  * @fast:	ns/s, forgets half in IRQ_BALANCE_HALF_LIFE_MS
  * @slow:	ns/s, the mean over about IRQ_BALANCE_SLOW_MS
  * @noise:	ns/s, how far windows are off @fast, the mean over the same time
+ * @swing:	ns/s, how far @fast has been off @slow before it came back:
+ *		below it [0] and above it [1]
+ * @off:	ns/s, how far @fast has been off @slow in the present run
  * @age_ms:	ms of history behind the two, saturating
  * @run_ms:	ms for which windows have been above @slow, negative: not above,
- *		saturating
+ *		saturating: a run
+ * @lasts_ms:	ms after which a run is no swing, 0: IRQ_BALANCE_BURST_MS
  * @steps:	consecutive passes that were far off @fast, negative: below
  * @seen:	whether @total is valid
  *
@@ -149,8 +153,11 @@ struct irq_balance_average {
 	u64	fast;
 	u64	slow;
 	u64	noise;
+	u64	swing[2];
+	u64	off;
 	u32	age_ms;
 	s16	run_ms;
+	s16	lasts_ms;
 	s8	steps;
 	bool	seen;
 };

@@ -361,8 +361,6 @@ static bool irq_balance_unbind(struct irq_balance_search *s)
  * irq_balance_search - the lowest worst load, then the fewest moves
  * @s:		problem: items, CPUs, homes; the answer is in @pick
  * @stop:	ns/s: no placement can be better, or needs to be
- * @ceiling:	ns/s: the load of the worst CPU must not rise above it, as
- *		far as the constraints allow
  * @effort:	steps of work
  *
  * Loads within 1 % of the best that was found are equal: among them the
@@ -370,8 +368,7 @@ static bool irq_balance_unbind(struct irq_balance_search *s)
  *
  * Return: load of the worst CPU that has an item, ns/s.
  */
-u64 irq_balance_search(struct irq_balance_search *s, u64 stop, u64 ceiling,
-		       u32 effort)
+u64 irq_balance_search(struct irq_balance_search *s, u64 stop, u32 effort)
 {
 	unsigned int moves, tries = 8;
 	u64 least, load, limit;
@@ -388,8 +385,6 @@ u64 irq_balance_search(struct irq_balance_search *s, u64 stop, u64 ceiling,
 	memcpy(s->pick, s->cur, s->nr);
 
 	limit = least + div_u64(least, 100);
-	if (limit > ceiling)
-		limit = max(least, ceiling);
 	irq_balance_adopt(s, s->pick);
 	irq_balance_undo(s, limit);
 	memcpy(s->pick, s->cur, s->nr);

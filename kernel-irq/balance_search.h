@@ -50,7 +50,6 @@ struct irq_balance_search {
 	u32		*count;
 };
 
-u64 irq_balance_search(struct irq_balance_search *s, u64 stop, u64 ceiling,
-		       u32 effort);
+u64 irq_balance_search(struct irq_balance_search *s, u64 stop, u32 effort);
 
 #endif /* _KERNEL_IRQ_BALANCE_SEARCH_H */

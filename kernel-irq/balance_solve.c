@@ -312,11 +312,10 @@ static u64 irq_balance_bound(const struct irq_balance_solver *s,
  *		not stay
  * @p:		part
  * @bound:	ns/s that the worst CPU cannot get below
- * @ceiling:	ns/s that it must not get above, if that can be helped
  */
 static void irq_balance_solve_small(struct irq_balance_solver *s,
 				    const struct irq_balance_part *p,
-				    u64 bound, u64 ceiling)
+				    u64 bound)
 {
 	struct irq_balance_machine *mach = &s->mach;
 	struct irq_balance_search *srch = &s->search;
@@ -343,7 +342,7 @@ static void irq_balance_solve_small(struct irq_balance_solver *s,
 		}
 		srch->home[i] = item->stay ? s->head[item->home] : srch->nr_cpus;
 	}
-	irq_balance_search(srch, bound, ceiling, s->effort);
+	irq_balance_search(srch, bound, s->effort);
 	for (i = 0; i < p->nr; i++) {
 		struct irq_balance_item *item = &s->items[srch->item[i]];
 
@@ -382,6 +381,7 @@ static bool irq_balance_repair(struct irq_balance_solver *s,
 	struct irq_balance_machine *mach = &s->mach;
 	u32 i;
 
+	s->placed += p->nr;
 	for (i = 0; i < p->nr; i++) {
 		struct irq_balance_item *item = &s->items[s->order[p->first + i]];
 
@@ -434,44 +434,39 @@ static void irq_balance_pour(struct irq_balance_solver *s,
  *		not stay
  * @p:		part
  * @bound:	ns/s that the worst CPU cannot get below
- * @ceiling:	ns/s that it must not get above, if that can be helped
  *
  * Tries limits above the bound, in ever larger steps, and halves the last
  * step: with many interrupts the first limit is nearly always kept.
  */
 static void irq_balance_solve_large(struct irq_balance_solver *s,
 				    const struct irq_balance_part *p,
-				    u64 bound, u64 ceiling)
+				    u64 bound)
 {
 	static const u16 slack[] = { 10, 30, 70, 150, 310, 630, 1000 };
-	u64 part = div_u64(bound, 1000), low, high = bound, limit;
-	bool kept = true;
+	u64 part = div_u64(bound, 1000), low = bound, high = bound, limit;
+	bool kept = false;
 	unsigned int i;
 
-	low = bound;
-	for (i = 0; i < ARRAY_SIZE(slack); i++) {
-		high = bound + part * slack[i];
-		if (irq_balance_repair(s, p, min(high, ceiling)))
-			break;
-		if (high >= ceiling)
-			return;
+	for (i = 0; !kept && i < ARRAY_SIZE(slack) && s->placed < IRQ_BALANCE_PLACES; i++) {
 		low = high;
+		high = bound + part * slack[i];
+		kept = irq_balance_repair(s, p, high);
 	}
-	if (i == ARRAY_SIZE(slack)) {
+	if (!kept) {
 		irq_balance_pour(s, p);
 		return;
 	}
-	while (i && high - low > part * 10) {
+	while (i > 1 && high - low > part * 10 && s->placed < IRQ_BALANCE_PLACES) {
 		irq_balance_revert(s, p);
 		limit = low + (high - low) / 2;
-		kept = irq_balance_repair(s, p, min(limit, ceiling));
+		kept = irq_balance_repair(s, p, limit);
 		if (kept)
 			high = limit;
 		else
 			low = limit;
 	}
 	if (!kept)
-		irq_balance_repair(s, p, min(high, ceiling));
+		irq_balance_repair(s, p, high);
 }
 
 /**
@@ -625,7 +620,7 @@ void irq_balance_solve(struct irq_balance_solver *s,
 	for (part = 0; part < s->nr_parts; part++) {
 		struct irq_balance_part *p = &s->parts[part];
 		bool forced = false;
-		u64 bound, need, ceiling;
+		u64 bound, need;
 
 		for (i = 0; i < p->nr; i++)
 			forced |= !s->items[s->order[p->first + i]].stay;
@@ -633,15 +628,14 @@ void irq_balance_solve(struct irq_balance_solver *s,
 		need = div_u64(p->before, 1000) * s->min_gain;
 		need = max(need, s->floor);
 		bound = irq_balance_bound(s, p);
-		ceiling = forced ? ~0ULL : irq_balance_part_worst(s, p);
 		if (forced || bound + need <= p->before) {
 			bool small = p->nr_cpus <= IRQ_BALANCE_SMALL_CPUS &&
 				     p->nr <= IRQ_BALANCE_SMALL_ITEMS;
 
 			if (small)
-				irq_balance_solve_small(s, p, bound, ceiling);
+				irq_balance_solve_small(s, p, bound);
 			else
-				irq_balance_solve_large(s, p, bound, ceiling);
+				irq_balance_solve_large(s, p, bound);
 			p->after = irq_balance_part_worst(s, p);
 			if (!forced && p->after + need > p->before)
 				irq_balance_revert(s, p);

@@ -12,6 +12,12 @@
 #define IRQ_BALANCE_LOOK	10000U
 #define IRQ_BALANCE_THOROUGH	300000U
 
+/*
+ * Places that a pass looks for on large parts before it makes do with what comes
+ * first: some hundredths of a second.
+ */
+#define IRQ_BALANCE_PLACES	16384U
+
 /**
  * struct irq_balance_part - CPUs and items that share no other's fate
  * @before:	load (ns/s) of the worst of its CPUs that have items, now
@@ -39,6 +45,7 @@ struct irq_balance_part {
  *		to gain
  * @floor:	ns/s that any gain has to be
  * @effort:	steps of work on a small part
+ * @placed:	places that were looked for on large parts in this pass
  * @order:	items by part, heaviest first
  * @next:	[item] next one at the same CPU
  * @head:	[position] first item at it
@@ -55,6 +62,7 @@ struct irq_balance_solver {
 	u32				min_gain;
 	u64				floor;
 	u32				effort;
+	u32				placed;
 	u32				*order;
 	u32				*next;
 	u32				*head;

@@ -115,9 +115,7 @@ static inline u64 irq_balance_heavy_load(const struct irq_balance_settings *set)
 /* The least that is worth a plan: ns/s of a CPU with load @before. */
 static inline u64 irq_balance_need(const struct irq_balance_settings *set, u64 before)
 {
-	u64 need = div_u64(before, 1000) * set->min_gain;
-
-	return max_t(u64, need, irq_balance_heavy_load(set) * 3 / 4);
+	return div_u64(before, 1000) * set->min_gain;
 }
 
 /* The CPUs of a class, by position. */

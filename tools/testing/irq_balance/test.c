@@ -323,12 +323,84 @@ static void test_bursts(void)
 			/* And when they stop for good it goes to sleep. */
 			for (i = 0; i < 4; i++)
 				w.load[i] = 0;
-			world_run(&w, 7000);
+			world_run(&w, 17000);
 			EXPECT_EQ(w.bal.nr_heavy, 0);
 			finish(&w);
 		}
 	}
 	report("a crowd of interrupts that come in bursts is spread");
+}
+
+/* The first one comes and goes, and is there for @duty per cent of the time. */
+static void swing(struct world *w, unsigned int period, unsigned int duty,
+		  unsigned int ms)
+{
+	unsigned int on = period * duty / 100;
+
+	for (; ms; ms -= min(ms, period)) {
+		w->load[0] = 800000000;
+		world_run(w, on);
+		w->load[0] = 0;
+		world_run(w, period - on);
+		/* The promise is of the loads that it sees, not of the next ones. */
+		w->wrong = NULL;
+	}
+}
+
+static void test_swing(void)
+{
+	static const unsigned int periods[] = { 500, 800, 1000, 2000, 5000, 10000 };
+	static const unsigned int duties[] = { 20, 50, 80 };
+	unsigned int p, d, rests, swung = 0;
+	struct world w;
+
+	for (p = 0; p < ARRAY_SIZE(periods); p++) {
+		for (d = 0; d < ARRAY_SIZE(duties); d++) {
+			world_init(&w, 2);
+			world_irq(&w, 0, 800000000);
+			world_irq(&w, 0, 400000000);
+			world_irq(&w, 1, 390000000);
+			settle(&w);
+			swing(&w, periods[p], duties[d], 60000);
+			rests = w.moves;
+			EXPECT(rests <= 9);
+			swing(&w, periods[p], duties[d], 240000);
+			EXPECT_EQ(w.moves, rests);
+			swung += rests;
+			/* Others are helped as soon as ever ... */
+			w.irqs[1].cpu = w.irqs[0].cpu;
+			w.irqs[2].cpu = w.irqs[0].cpu;
+			EXPECT(world_run(&w, 500) > 0);
+			EXPECT(w.irqs[1].cpu != w.irqs[0].cpu ||
+			       w.irqs[2].cpu != w.irqs[0].cpu);
+			/* ... it is too, when it has stayed where it is ... */
+			world_run(&w, 30000);
+			w.load[0] = 800000000;
+			world_run(&w, 6000);
+			EXPECT_EQ(world_worst(&w), 800000000);
+			/* ... and at once, when it has not swung for a while. */
+			w.load[0] = 0;
+			world_run(&w, 300000);
+			EXPECT(w.irqs[1].cpu != w.irqs[2].cpu);
+			w.load[0] = 800000000;
+			world_run(&w, 500);
+			EXPECT_EQ(world_worst(&w), 800000000);
+			finish(&w);
+		}
+	}
+	/* What came once and comes again is there to stay. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 0);
+	world_irq(&w, 0, 600000000);
+	settle(&w);
+	world_run(&w, 30000);
+	swing(&w, 13000, 23, 13000);
+	w.irqs[0].cpu = w.irqs[1].cpu;
+	w.load[0] = 800000000;
+	EXPECT_EQ(world_run(&w, 500), 1);
+	finish(&w);
+	EXPECT(swung > ARRAY_SIZE(periods) * ARRAY_SIZE(duties));
+	report("what swings does not move things to and fro");
 }
 
 static void test_small_gain(void)
@@ -562,6 +634,22 @@ static void test_node_home(void)
 	EXPECT_EQ(world_run(&w, 20000), 1);
 	EXPECT_EQ(w.state[1].reason, IRQ_BALANCE_REASON_LOCALITY);
 	finish(&w);
+	/* Nor for what it was worth until just now. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 0, 120000000);
+	w.irqs[1].node = 1;
+	w.movable[0] = false;
+	w.movable[1] = false;
+	settle(&w);
+	world_run(&w, 60000);
+	w.load[1] = 30000000;
+	world_run(&w, 500);
+	w.movable[1] = true;
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
 	report("who comes home makes nothing worse, and gains something");
 }
 
@@ -637,7 +725,10 @@ static void test_full(void)
 
 static void test_fewest_moves(void)
 {
+	static const u64 loads[] = { 60, 210, 140, 250, 160, 370 };
+	static const unsigned int at[] = { 1, 0, 0, 0, 2, 0 };
 	struct world w;
+	unsigned int i;
 
 	/* 50 + 20 + 30 on one CPU: 50 against 50 takes one move, not two. */
 	world_init(&w, 2);
@@ -647,6 +738,14 @@ static void test_fewest_moves(void)
 	settle(&w);
 	EXPECT_EQ(world_worst(&w), 500000000);
 	EXPECT_EQ(w.moves, 1);
+	finish(&w);
+	/* 37 leaves CPU 0, 6 makes room for it: which is not the heaviest there. */
+	world_init(&w, 3);
+	for (i = 0; i < ARRAY_SIZE(loads); i++)
+		world_irq(&w, at[i], loads[i] * MSEC);
+	settle(&w);
+	EXPECT_EQ(world_worst(&w), 410000000);
+	EXPECT_EQ(w.moves, 3);
 	finish(&w);
 	report("fewest moves among equal placements");
 }
@@ -1722,6 +1821,57 @@ static void test_still(unsigned int seeds)
 	report("noise around balance moves nothing, a step does");
 }
 
+/* Some that swing between others that do not: it comes to rest. */
+static void test_swings(unsigned int seeds)
+{
+	unsigned int nth, seed, i, n, nr, nr_swing, period, on, depth, t, rests = 0;
+	u64 high[3];
+	struct world w;
+
+	for (nth = 1; nth <= seeds + 1 && !failure; nth++) {
+		/* One that pauses for long, and did not come to rest once. */
+		seed = nth <= seeds ? nth : 288;
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		for (i = 0; i < 8; i++)
+			rnd(2);
+		n = 2 + rnd(5);
+		nr = 3 + rnd(3 * n);
+		nr_swing = rnd(3) ? 1 : 1 + rnd(2);
+		period = 500 + 50 * (rnd(2) ? rnd(40) : rnd(191));
+		on = period / 50 * (rnd(2) ? 50 : 10 + rnd(81)) / 100 * 50;
+		depth = rnd(2) ? 100 : 20 + rnd(81);
+		world_init(&w, n);
+		for (i = 0; i < nr_swing; i++) {
+			high[i] = 300000000 + rnd(500000000);
+			world_irq(&w, rnd(n), high[i]);
+		}
+		for (; i < nr; i++)
+			world_irq(&w, rnd(n), 50000000 + rnd(400000000 * n / nr));
+		settle(&w);
+		w.wrong = NULL;
+		for (t = 0; t < 300000; t += 50) {
+			if (t == 60000)
+				rests = w.moves;
+			for (i = 0; i < nr_swing; i++) {
+				w.load[i] = high[i];
+				if ((t + i * period / 3) % period >= on)
+					w.load[i] -= high[i] / 100 * depth;
+			}
+			world_run(&w, 50);
+			/* As above. */
+			w.wrong = NULL;
+		}
+		/* One more plan, should it have taken long to see them all. */
+		if (w.moves - rests > w.set.max_moves) {
+			snprintf(text, sizeof(text), "seed %u: %u moves in four minutes",
+				 seed, w.moves - rests);
+			failure = text;
+		}
+		world_exit(&w);
+	}
+	report("it comes to rest beside what swings");
+}
+
 /* One plan, at once, then the same question to one who knows nothing. */
 static void test_idempotent(unsigned int seeds)
 {
@@ -1780,6 +1930,7 @@ int main(int argc, char **argv)
 	test_no_timer();
 	test_noise();
 	test_bursts();
+	test_swing();
 	test_small_gain();
 	test_young();
 	test_min_gain();
@@ -1811,6 +1962,7 @@ int main(int argc, char **argv)
 	test_rotate();
 	test_compact();
 	test_still(500);
+	test_swings(100);
 	test_promises(seeds);
 	test_deterministic(seeds / 3);
 	test_idempotent(seeds);
