@@ -41,11 +41,11 @@ unsigned int irq_balance_thread_irq(void)
 	return action ? action->irq : 0;
 }
 
-unsigned int __irq_balance_poller(void)
+unsigned int __irq_balance_poller(unsigned int known)
 {
-	struct irqaction *action = irq_thread_action();
+	struct irqaction *action = !known || force_irqthreads() ? irq_thread_action() : NULL;
 
-	return action ? action->irq : 0;
+	return action ? action->irq : known;
 }
 
 static u64 irq_balance_fold_one(struct irqaction *action)
