@@ -6,7 +6,8 @@
  *
  * A source's handler burns hard_ns, then its tasklet soft_ns, its irq_poll (a
  * softirq that does not say whose work it does) poll_ns, its NAPI instance napi_ns
- * in polls of NAPI_SLICE, and its thread thread_ns. It is raised rate times a second by a timer on CPU raise_cpu. In
+ * in polls of NAPI_SLICE, and its thread thread_ns. It is raised rate times a
+ * second by a timer on CPU raise_cpu. In
  * debugfs, known_cost/:
  *   run	1: the timers run
  *   N/		one source: hard_ns, soft_ns, poll_ns, napi_ns, thread_ns, rate
