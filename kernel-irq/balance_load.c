@@ -269,7 +269,9 @@ void irq_balance_load_put(void)
 	static_branch_dec(&irq_balance_load_key);
 	/* Who has just seen the key may still ask to be notified */
 	synchronize_rcu();
-	irq_balance_next_session();
+	/* A new user has preempt_notifier_inc() behind it */
+	if (!static_key_enabled(&irq_balance_load_key))
+		irq_balance_next_session();
 	preempt_notifier_dec();
 }
 

@@ -65,7 +65,7 @@ static inline void irq_balance_thread_begin(struct irq_balance_span *span)
 static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
 					  struct irq_balance_span *span)
 {
-	if (unlikely(span->session))
+	if (irq_balance_span_runs(span))
 		__irq_balance_thread_end(desc, action, span);
 }
 

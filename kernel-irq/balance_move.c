@@ -156,6 +156,8 @@ void irq_balance_cancel_notify(struct irq_affinity_notify *notify)
  * irq_balance_notify - Tell who wants to know that an interrupt has another CPU
  * @desc:	descriptor of the interrupt, locked
  *
+ * Interrupts that the balancer never moved are where their mask says.
+ *
  * Context: any, interrupts disabled, desc->lock held.
  */
 void irq_balance_notify(struct irq_desc *desc)
@@ -164,7 +166,7 @@ void irq_balance_notify(struct irq_desc *desc)
 
 	lockdep_assert_held(&desc->lock);
 
-	if (!notify || !notify->moved)
+	if (!desc->balance.moved || !notify || !notify->moved)
 		return;
 
 	kref_get(&notify->kref);
@@ -185,8 +187,10 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 		return -ENODEV;
 
 	ret = irq_set_effective_cpu(data, cpu);
-	if (!ret)
+	if (!ret) {
+		desc->balance.moved = true;
 		irq_balance_notify(desc);
+	}
 	return ret;
 }
 

@@ -377,7 +377,7 @@ static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bo
 	if (mover && bt_is_managed(s))
 		bt_fail(others, "irq %u is managed and goes to CPU%u", s->irq, cpu);
 
-	s->tells = mover || dying;
+	s->tells = mover || (dying && irq_data_to_desc(data)->balance.moved);
 	scoped_guard(raw_spinlock, &s->lock) {
 		if (mover && s->route != cpu)
 			atomic_long_inc(&bt_stats.moves);
