@@ -84,6 +84,8 @@ if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers
 fi
 trap 'dissolve; cleanup' EXIT
 isolated=("${free[-2]}" "${free[-1]}")
+# the policy rotate wants fewer of them than CPUs
+[ ${#free[@]} -lt 5 ] || SOURCES=("${SOURCES[@]:0:${#free[@]} - 3}")
 put "${isolated[1]}"
 echo "${isolated[0]},${isolated[1]}" >$group/cpuset.cpus
 echo isolated >$group/cpuset.cpus.partition

@@ -114,7 +114,7 @@ unhandled() {
 SOURCES=()
 RATE=
 find_sources() {
-	local dir irq status mask before old new heavy
+	local dir irq status mask before old new heavy i
 	SOURCES=()
 	[ -x "$INJECT" ] || return
 	state observe
@@ -129,11 +129,15 @@ find_sources() {
 		value "/proc/irq/$irq/smp_affinity_list" mask
 		case $mask in *[-,]*) ;; *) continue ;; esac
 		before=$(unhandled "$irq")
-		value "$dir/load_time_ns" old
-		"$INJECT" "$irq" 50 2000 >/dev/null 2>&1 || continue
-		value "$dir/load_time_ns" new
-		# its handler must take it
-		[ "$(unhandled "$irq")" = "$before" ] && echo $((new - old)) "$irq"
+		for i in 1 2 3; do
+			value "$dir/load_time_ns" old
+			"$INJECT" "$irq" 50 2000 >/dev/null 2>&1 || continue 2
+			value "$dir/load_time_ns" new
+			echo $((new - old))
+		done >"$TMP/costs"
+		# its handler must take it; a busy host makes one of them look dear
+		[ "$(unhandled "$irq")" = "$before" ] &&
+			echo "$(sort -n "$TMP/costs" | sed -n 2p)" "$irq"
 	done | sort -rn | head -n "$1" >"$TMP/sources"
 	state off
 	while read -r new irq; do
@@ -146,7 +150,7 @@ find_sources() {
 	[ $RATE -le 5000 ] || RATE=5000
 	[ $RATE -ge 500 ] || RATE=500
 	save $BALANCER/heavy
-	heavy=$((old * RATE / 3000000))
+	heavy=$((old * RATE / 6000000))
 	[ $heavy -ge 1 ] || heavy=1
 	[ $heavy -ge 20 ] || echo $heavy >$BALANCER/heavy
 	ktap_print_msg "interrupts ${SOURCES[*]}: $old ns, raised $RATE times a second"
