@@ -36,7 +36,7 @@
  *
  * ::
  *
- *   irq_balance_mode_mutex	on, off, observe, one pass for the user: outermost
+ *   irq_balance_mode_mutex	on, off, observe, asking for a pass: outermost
  *     cpus_read_lock()		a pass: the topology, and who is online
  *       irq_balance_pass_mutex	a pass, the settings, the statistics
  *         desc->lock		one interrupt at a time
@@ -113,6 +113,7 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/cputime.h>
 #include <linux/sched/isolation.h>
+#include <linux/sched/task.h>
 #include <linux/sched/topology.h>
 #include <linux/slab.h>
 #include <linux/suspend.h>
@@ -182,6 +183,9 @@ static DECLARE_WAIT_QUEUE_HEAD(irq_balance_wait);
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
 static bool irq_balance_kicked;
 static bool irq_balance_wanted;
+
+/* The next pass is the one that irq_balance_rebalance() waits for */
+static bool irq_balance_asked;
 static bool irq_balance_new_topology;
 static bool irq_balance_untold;
 
@@ -657,17 +661,17 @@ static void irq_balance_trace(struct irq_balance_map *map)
 }
 
 /* Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none */
-static u64 irq_balance_run(bool asked)
+static u64 irq_balance_run(void)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
+	bool asked = READ_ONCE(irq_balance_asked);
 	unsigned int moves;
 	u64 now;
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);
 
-	/* Not before: another pass may just have been made, and counters go on */
 	now = ktime_get_ns();
 	irq_balance_load_set_kick(&irq_balance_kick_irq_work, IRQ_BALANCE_QUANTUM,
 				  irq_balance_heavy_limit());
@@ -684,6 +688,8 @@ static u64 irq_balance_run(bool asked)
 				       policy->active ? policy->after : irq_balance_worst(map),
 				       moves, policy->interval_ms, asked);
 	irq_balance_publish(map, now, moves);
+	if (asked)
+		WRITE_ONCE(irq_balance_asked, false);
 	wake_up_all(&irq_balance_pass_wait);
 
 	return policy->next;
@@ -779,8 +785,7 @@ static unsigned long irq_balance_jiffies_until(u64 time)
 
 /*
  * Sleep until @next, or until kicked. Between two passes is the shortest interval
- * at least, also if somebody else made one meanwhile: moves that wait for an
- * interrupt need the time.
+ * at least: moves that wait for an interrupt need the time.
  */
 static void irq_balance_sleep(u64 next)
 {
@@ -802,7 +807,7 @@ static int irq_balance_thread(void *unused)
 
 	while (!kthread_should_stop()) {
 		WRITE_ONCE(irq_balance_wanted, false);
-		irq_balance_sleep(irq_balance_run(false));
+		irq_balance_sleep(irq_balance_run());
 	}
 	return 0;
 }
@@ -900,6 +905,7 @@ static void irq_balance_start(struct task_struct *task)
 	}
 	WRITE_ONCE(irq_balance_new_topology, true);
 	WRITE_ONCE(irq_balance_untold, true);
+	WRITE_ONCE(irq_balance_asked, false);
 	irq_balance_load_get();
 
 	irq_balance_task = task;
@@ -908,9 +914,13 @@ static void irq_balance_start(struct task_struct *task)
 
 static void irq_balance_stop(void)
 {
-	irq_balance_past_cpu_time += task_sched_runtime(irq_balance_task);
-	kthread_stop(irq_balance_task);
+	struct task_struct *task = get_task_struct(irq_balance_task);
+
+	kthread_stop(task);
 	irq_balance_task = NULL;
+	/* With the pass that may just have been made */
+	irq_balance_past_cpu_time += task_sched_runtime(task);
+	put_task_struct(task);
 
 	irq_balance_load_set_kick(NULL, 0, 0);
 	irq_balance_load_put();
@@ -981,9 +991,12 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_get_mode, "balance_torture");
  *
  * Carries out what it finds like any plan, in observe proposes it.
  *
+ * The thread makes it, after the shortest interval: what it did before has to
+ * take effect. It carries the plan to its end.
+ *
  * Context: process context, may sleep.
  *
- * Return: 0, or -EINVAL if the balancer is off
+ * Return: 0, -EINVAL if the balancer is off, or -ERESTARTSYS if the task is killed
  */
 int irq_balance_rebalance(void)
 {
@@ -992,10 +1005,9 @@ int irq_balance_rebalance(void)
 	if (irq_balance_mode == IRQ_BALANCE_OFF)
 		return -EINVAL;
 
-	irq_balance_run(true);
-	/* The thread carries the plan to its end */
+	WRITE_ONCE(irq_balance_asked, true);
 	irq_balance_replan();
-	return 0;
+	return wait_event_killable(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked));
 }
 
 /**

@@ -31,8 +31,7 @@ void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u
 struct irqaction *irq_thread_action(void);
 void irq_balance_fold_threads(struct irq_desc *desc);
 void __irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action);
-void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
-			      struct irq_balance_span *span);
+void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action);
 
 /**
  * irq_balance_remove_action - Charge the threads of an action that goes away
@@ -47,26 +46,23 @@ static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqac
 
 /**
  * irq_balance_thread_begin - An interrupt thread goes into its handler
- * @span:	for irq_balance_thread_end()
+ * @action:	action whose thread is current
  */
-static inline void irq_balance_thread_begin(struct irq_balance_span *span)
+static inline void irq_balance_thread_begin(struct irqaction *action)
 {
-	span->session = 0;
 	if (static_branch_unlikely(&irq_balance_load_key))
-		irq_balance_span_begin(span);
+		irq_balance_span_begin(&action->load_span);
 }
 
 /**
  * irq_balance_thread_end - Charge what the thread's handler has run
  * @desc:	descriptor of the interrupt
- * @action:	action whose thread is current
- * @span:	what irq_balance_thread_begin() was given
+ * @action:	action whose thread is current, which may be dying
  */
-static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
-					  struct irq_balance_span *span)
+static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action)
 {
-	if (irq_balance_span_runs(span))
-		__irq_balance_thread_end(desc, action, span);
+	if (irq_balance_span_runs(&action->load_span))
+		__irq_balance_thread_end(desc, action);
 }
 
 /**
@@ -101,9 +97,8 @@ static inline void irq_balance_init_desc(struct irq_desc *desc) { }
 static inline bool irq_balance_sample_due(struct irq_desc *desc) { return false; }
 static inline irqreturn_t irq_balance_timed_event(struct irq_desc *desc) { return IRQ_NONE; }
 static inline void irq_balance_remove_action(struct irq_desc *desc, struct irqaction *action) { }
-static inline void irq_balance_thread_begin(struct irq_balance_span *span) { }
-static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
-					  struct irq_balance_span *span) { }
+static inline void irq_balance_thread_begin(struct irqaction *action) { }
+static inline void irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action) { }
 
 #endif /* !CONFIG_IRQ_BALANCE_LOAD */
 

@@ -121,7 +121,9 @@ static void irq_balance_notify_work(struct work_struct *work)
 	unsigned int cpu = nr_cpu_ids;
 
 	if (desc) {
-		scoped_guard(raw_spinlock_irq, &desc->lock)
+		guard(raw_spinlock_irq)(&desc->lock);
+		/* What the user wrote is told by itself, maybe before this */
+		if (!irqd_is_setaffinity_pending(&desc->irq_data))
 			cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
 	}
 	if (cpu < nr_cpu_ids)

@@ -86,7 +86,7 @@ static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr
 {
 	int ret = sysfs_streq(buf, "1") ? irq_balance_rebalance() : -EINVAL;
 
-	if (ret)
+	if (ret == -EINVAL)
 		pr_err_ratelimited("rebalance: expected 1, and state observe or on\n");
 	return ret ? : count;
 }

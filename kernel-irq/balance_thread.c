@@ -82,11 +82,12 @@ void irq_balance_fold_threads(struct irq_desc *desc)
 		irq_balance_fold_action(desc, action);
 }
 
-void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action,
-			      struct irq_balance_span *span)
+void __irq_balance_thread_end(struct irq_desc *desc, struct irqaction *action)
 {
-	u64 now, total = atomic64_add_return(irq_balance_span_end(span, &now), &action->load_ran);
+	u64 now, total = atomic64_add_return(irq_balance_span_end(&action->load_span, &now),
+					     &action->load_ran);
 
+	action->load_span.session = 0;
 	if (irq_balance_since(total, READ_ONCE(action->load_folded)) < IRQ_BALANCE_FOLD_NS)
 		return;
 

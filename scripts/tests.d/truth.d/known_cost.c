@@ -60,6 +60,9 @@ module_param(raise_cpu, uint, 0444);
 static unsigned int hidden;
 module_param(hidden, uint, 0644);
 MODULE_PARM_DESC(hidden, "per cent of what is burnt that the account does not tell, to break a test");
+static int oops = -1;
+module_param(oops, int, 0444);
+MODULE_PARM_DESC(oops, "source whose thread dies of a BUG()");
 static int lines[MAX_SOURCES], nr_lines;
 module_param_array(lines, int, &nr_lines, 0444);
 
@@ -369,6 +372,7 @@ static irqreturn_t source_thread(int irq, void *data)
 	u64 start = thread_clock();
 	struct source *s = data;
 
+	BUG_ON(s - sources == oops);
 	burn(s->thread_ns);
 	s->thread += told(thread_clock() - start);
 	return IRQ_HANDLED;
