@@ -807,6 +807,7 @@ static int irq_balance_thread(void *unused)
 
 	while (!kthread_should_stop()) {
 		WRITE_ONCE(irq_balance_wanted, false);
+		irq_balance_check_clock();
 		irq_balance_sleep(irq_balance_run());
 	}
 	return 0;

@@ -42,6 +42,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
+#include <linux/static_call.h>
 
 #include "internals.h"
 #include "balance_charge.h"
@@ -50,6 +51,37 @@ DEFINE_STATIC_KEY_FALSE(irq_balance_load_key);
 
 /* ns of handler time that this CPU has charged to interrupts, never reset */
 static DEFINE_PER_CPU(u64, irq_balance_charged);
+
+/*
+ * local_clock(), or where that may stand still irq_balance_clock(). A static call,
+ * as interrupts wait for it.
+ */
+#ifdef CONFIG_HAVE_UNSTABLE_SCHED_CLOCK
+DEFINE_STATIC_CALL(irq_balance_hard_clock, local_clock_noinstr);
+
+static __always_inline u64 irq_balance_hard_clock(void)
+{
+	return static_call(irq_balance_hard_clock)();
+}
+
+/**
+ * irq_balance_check_clock - Have a clock that became unstable helped on
+ *
+ * Context: process context, may sleep.
+ */
+void irq_balance_check_clock(void)
+{
+	if (!sched_clock_stable())
+		static_call_update(irq_balance_hard_clock, irq_balance_clock);
+}
+#else
+static __always_inline u64 irq_balance_hard_clock(void)
+{
+	return local_clock_noinstr();
+}
+
+void irq_balance_check_clock(void) { }
+#endif
 
 /* The interrupt that is timed on this CPU at the moment, 0 for none */
 DEFINE_PER_CPU(unsigned int, irq_balance_timed_irq);
@@ -140,7 +172,7 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 
 	this_cpu_write(irq_balance_timed_irq, irq_desc_get_irq(desc));
 	this_cpu_write(irq_balance_pending_before, local_softirq_pending());
-	start = local_clock_noinstr();
+	start = irq_balance_hard_clock();
 
 	ret = handle_irq_event_percpu(desc);
 
@@ -150,7 +182,7 @@ irqreturn_t irq_balance_timed_event(struct irq_desc *desc)
 	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
 
 	/* @skip and @gap are of the gap which ends here */
-	now = local_clock_noinstr();
+	now = irq_balance_hard_clock();
 	since = now - b->stamp;
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
 		this_cpu_add(irq_balance_charged,
@@ -254,6 +286,7 @@ u64 irq_balance_load_charged(void)
  */
 int irq_balance_load_get(void)
 {
+	irq_balance_check_clock();
 	preempt_notifier_inc();
 	static_branch_inc(&irq_balance_load_key);
 	return 0;

@@ -18,10 +18,12 @@ void irq_balance_load_peek(struct irq_desc *desc, struct irq_balance_load *load)
 void irq_balance_load_flush(struct irq_desc *desc);
 void irq_balance_load_set_kick(struct irq_work *work, u32 quantum, u32 limit);
 u64 irq_balance_load_charged(void);
+void irq_balance_check_clock(void);
 void irq_balance_check_limit(struct irq_balance_desc *b, u64 now);
 
 /* balance_softirq.c */
 void irq_balance_next_session(void);
+u64 irq_balance_clock(void);
 void irq_balance_span_begin(struct irq_balance_span *span);
 s64 irq_balance_span_end(struct irq_balance_span *span, u64 *now);
 s64 irq_balance_soft_own_on(unsigned int cpu);

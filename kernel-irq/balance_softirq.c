@@ -105,11 +105,13 @@ void irq_balance_note_raised(unsigned int raised, unsigned int irq, bool once, u
  * done and a thread is to run: what goes on for longer than a tick would be
  * missed. So it is set here too, not often, as that may read a slow device.
  *
- * Context: softirq, or task context with preemption disabled.
+ * A handler that the tick has to wait for would be missed too.
+ *
+ * Context: any in which the CPU cannot change.
  *
  * Return: ns
  */
-static u64 irq_balance_clock(void)
+u64 irq_balance_clock(void)
 {
 	if (!sched_clock_stable()) {
 		u64 raw = sched_clock();
