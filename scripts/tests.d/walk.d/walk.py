@@ -17,11 +17,13 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 BALANCER, IRQS = '/sys/kernel/irq_balance', '/sys/kernel/irq'
 ABI = 'Documentation/ABI/testing/sysfs-kernel-irq_balance'
 PAGES = ['README.md', 'Documentation/admin-guide/irq-balance.rst']
 END = 'walk: that was it'
+WAIT_S = 5
 count = failed = 0
 
 
@@ -125,6 +127,12 @@ def main():
             for command, lines in block:
                 commands += 1
                 output, status = shell.run(command)
+                # What prints only reads. A slow machine may take a moment longer.
+                for _ in range(WAIT_S if lines else 0):
+                    if re.fullmatch(pattern(lines), output):
+                        break
+                    time.sleep(1)
+                    output, status = shell.run(command)
                 if not re.fullmatch(pattern(lines), output) or (status and not lines):
                     problem += ['# ' + command, 'documented:'] + lines + ['printed (status %d):' % status] + \
                         output.splitlines()
