@@ -575,15 +575,19 @@ static void sleep_in_thread(struct fake *fake)
 static void sleep_is_not_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
-	struct irq_balance_load before, after;
+	u64 before, least = U64_MAX;
+	int i;
 
 	fake->thread_us = 200;
 	fake->in_thread = sleep_in_thread;
-	before = fake_load(test, fake);
-	fake_raise(fake, 50);
-	after = fake_load(test, fake);
-	KUNIT_EXPECT_GE(test, after.thread_ns - before.thread_ns, 9 * MS);
-	KUNIT_EXPECT_LT(test, after.thread_ns - before.thread_ns, 50 * MS);
+	/* The least of three: a busy host may take the CPU away meanwhile */
+	for (i = 0; i < 3; i++) {
+		before = fake_load(test, fake).thread_ns;
+		fake_raise(fake, 50);
+		least = min(least, fake_load(test, fake).thread_ns - before);
+	}
+	KUNIT_EXPECT_GE(test, least, 9 * MS);
+	KUNIT_EXPECT_LT(test, least, 50 * MS);
 }
 
 static void softirq_in_thread(struct fake *fake)
@@ -660,21 +664,26 @@ static void span_in_work(struct fake *fake)
 static void span_without_what_others_run_is_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test), *other = fake_irq(test);
+	u64 others = U64_MAX, own = U64_MAX;
 	struct irq_balance_load before, after;
-	u64 own = U64_MAX;
 	int i;
 
 	fake->soft_us = 200;
 	fake->in_work = span_in_work;
 	fake->other = other;
-	before = fake_load(test, fake);
-	fake_raise(fake, 50);
-	after = fake_load(test, fake);
-	/* With PREEMPT_RT others may really run in it */
-	KUNIT_EXPECT_GE(test, after.soft_ns - before.soft_ns, 5 * MS);
-	KUNIT_EXPECT_LT(test, fake_load(test, other).soft_ns, 5 * MS);
-
 	/* The least of three: a busy host may take the CPU away meanwhile */
+	for (i = 0; i < 3; i++) {
+		u64 was = fake_load(test, other).soft_ns;
+
+		before = fake_load(test, fake);
+		fake_raise(fake, 50);
+		after = fake_load(test, fake);
+		others = min(others, fake_load(test, other).soft_ns - was);
+		/* With PREEMPT_RT others may really run in it */
+		KUNIT_EXPECT_GE(test, after.soft_ns - before.soft_ns, 5 * MS);
+	}
+	KUNIT_EXPECT_LT(test, others, 5 * MS);
+
 	fake->hard_us = 1;
 	for (i = 0; i < 3; i++) {
 		before = fake_load(test, fake);
