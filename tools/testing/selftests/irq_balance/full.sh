@@ -66,8 +66,14 @@ lines=$(dmesg | wc -l)
 busy
 
 put "$first,$full"
-[ "$BREAK" = move ] && echo "$first" >"/proc/irq/${fillers[0]}/smp_affinity_list" &&
-	arrives "${fillers[0]}" "$first"
+if [ "$BREAK" = move ]; then
+	for i in "${fillers[@]:0:8}"; do
+		echo "$first" >"/proc/irq/$i/smp_affinity_list"
+		arrives "$i" "$first"
+		# what is left of it on the old CPU goes with the next one
+		"$INJECT" "$i" 3 200 >/dev/null 2>&1
+	done
+fi
 value "$BALANCER/stats/failed_no_vector" before
 state on
 sleep 5
