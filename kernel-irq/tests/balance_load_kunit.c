@@ -682,7 +682,8 @@ static void span_without_what_others_run_is_charged(struct kunit *test)
 		/* With PREEMPT_RT others may really run in it */
 		KUNIT_EXPECT_GE(test, after.soft_ns - before.soft_ns, 5 * MS);
 	}
-	KUNIT_EXPECT_LT(test, others, 5 * MS);
+	/* 10 ms if it were not */
+	KUNIT_EXPECT_LT(test, others, 9 * MS);
 
 	fake->hard_us = 1;
 	for (i = 0; i < 3; i++) {
@@ -692,7 +693,7 @@ static void span_without_what_others_run_is_charged(struct kunit *test)
 		own = min(own, after.soft_ns - before.soft_ns);
 	}
 	KUNIT_EXPECT_GE(test, fake_load(test, other).soft_ns, 5 * MS);
-	KUNIT_EXPECT_LT(test, own, 5 * MS);
+	KUNIT_EXPECT_LT(test, own, 9 * MS);
 
 	fake->hard_us = 2;
 	before = fake_load(test, other);
