@@ -701,6 +701,21 @@ static void span_without_what_others_run_is_charged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_load(test, other).soft_ns, before.soft_ns);
 }
 
+/* One who stops to measure leaves the spans of the others alone */
+static void session_goes_on_with_other_users(struct kunit *test)
+{
+	struct irq_balance_span span;
+	u64 now;
+
+	fake_irq(test);
+	irq_balance_load_get();
+	irq_balance_span_begin(&span);
+	KUNIT_EXPECT_TRUE(test, irq_balance_span_runs(&span));
+	spin_us(200);
+	irq_balance_load_put();
+	KUNIT_EXPECT_GE(test, irq_balance_span_end(&span, &now), 200 * US);
+}
+
 static unsigned int told;
 
 static void tell(struct irq_work *work)
@@ -854,6 +869,7 @@ static struct kunit_case irq_balance_load_cases[] = {
 	KUNIT_CASE(softirq_of_a_thread_is_charged_once),
 	KUNIT_CASE(interrupt_over_a_thread_is_charged_once),
 	KUNIT_CASE(span_without_what_others_run_is_charged),
+	KUNIT_CASE(session_goes_on_with_other_users),
 	KUNIT_CASE(rising_load_is_told),
 	KUNIT_CASE(removed_action_stays_charged),
 	KUNIT_CASE(shared_line_is_one_load),

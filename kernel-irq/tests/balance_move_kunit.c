@@ -359,11 +359,19 @@ static void fake_notify_move(struct irq_affinity_notify *notify, const cpumask_t
 
 static void fake_notify_release(struct kref *kref) { }
 
+/* As when the CPU it was on goes offline */
+static void fake_hotplug(struct fake *fake)
+{
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	irq_balance_notify(fake->desc);
+}
+
 static void notifier_is_told_the_mask_only(struct kunit *test)
 {
 	struct irq_chip *chips[] = { &fake_direct_chip, &fake_deferred_chip };
 	struct fake_notify *n = kunit_kzalloc(test, sizeof(*n), GFP_KERNEL);
 	unsigned int i, to;
+	bool pending;
 
 	KUNIT_ASSERT_NOT_NULL(test, n);
 	for (i = 0; i < ARRAY_SIZE(chips); i++) {
@@ -376,6 +384,11 @@ static void notifier_is_told_the_mask_only(struct kunit *test)
 		n->notify.release = fake_notify_release;
 		irq_set_move_notifier(&n->notify, fake_notify_move);
 		KUNIT_ASSERT_EQ(test, irq_set_affinity_notifier(fake->irq, &n->notify), 0);
+
+		/* Hotplug moves what the balancer never did: as without it */
+		fake_hotplug(fake);
+		flush_work(&n->notify.moved_work);
+		KUNIT_EXPECT_EQ(test, n->moves, 0);
 
 		fake_move(fake, to);
 		fake_raise(fake);
@@ -397,6 +410,13 @@ static void notifier_is_told_the_mask_only(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, n->masks, 1);
 		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->mask, cpumask_of(to)));
 		KUNIT_EXPECT_EQ(test, n->moves, 1);
+
+		/* Who was told of the user's CPU does not hear of the one before */
+		pending = irqd_is_setaffinity_pending(&fake->desc->irq_data);
+		KUNIT_EXPECT_EQ(test, pending, chips[i] == &fake_deferred_chip);
+		fake_hotplug(fake);
+		flush_work(&n->notify.moved_work);
+		KUNIT_EXPECT_EQ(test, n->moves, pending ? 1 : 2);
 		irq_set_affinity_notifier(fake->irq, NULL);
 	}
 }

@@ -19,6 +19,13 @@
  * Half of the CPUs never go offline, and each mask has one of them. The core
  * replaces a mask whose CPUs are all offline, here it has no reason to: a mask
  * always has to be what was written last.
+ *
+ * Hotplug that often meets a flaw of the scheduler's, on PREEMPT_RT and a slow
+ * machine: migration_cpu_stop() leaves a task where it is when its new CPU is
+ * about to go offline. If that is back before the task slept, migrate_enable()
+ * warns in affine_move_task() of a mask that is not pending. So does any kernel
+ * thread that sets its mask to a CPU which is cpu_dying(), disables migration and
+ * sleeps until that is online again.
  */
 #define pr_fmt(fmt) "irq_balance torture: " fmt
 

@@ -10,7 +10,7 @@ begin
 need_hotplug
 stage find_busy 4 2
 for f in ban cpus confirm; do save $BALANCER/$f; done
-ktap_set_plan 7
+ktap_set_plan 8
 
 # All on the first CPU, busy, and the balancer on
 start() {
@@ -83,6 +83,10 @@ echo 1 >$BALANCER/rebalance
 sleep 0.2
 [ "$(moved)" -gt 0 ]
 result "rebalance does not wait" $? "$(moved) moves: $(places "${SOURCES[@]}")"
+# in whose CPU time it is then
+by=$(sed -n 's/^ *\(.*\)-[0-9]* .* irq_balance_plan: .* asked=1.*/\1/p' "$TRACE/trace" | sort -u)
+[ "$by" = kirqd ]
+result "the thread makes the pass" $? "by ${by:-nobody}"
 settle
 [ "$(different_cpus "${SOURCES[@]}")" -ge 2 ]
 result "and all is where it was without it" $? "$(places "${SOURCES[@]}")"
