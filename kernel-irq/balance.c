@@ -83,8 +83,8 @@
  *     does not touch it, and 6 applies. [fixed_ones_stay]
  * 8.  The last interrupt is still on its way to the old CPU, or handled there,
  *     when the next one comes to the new one: as after a write to the mask,
- *     which the flow handlers know how to deal with. The flow that would drop
- *     the next one is not moved while the handler runs.
+ *     which some flow handlers know how to deal with. Edges with flows that would
+ *     drop the next one are left alone. [edges_are_not_lost]
  * 9.  The chip cannot now (-EBUSY, -ENOSPC): the move is forgotten, not retried
  *     at each interrupt. [busy_is_not_retried_at_entry]
  * 10. The user switches to off or observe while moves wait: the thread is
@@ -96,6 +96,8 @@
  * 13. An affinity notifier is replaced while a move is being told to it: the
  *     work holds a reference, and is waited for.
  *     [notifier_is_told_the_mask_only]
+ * 14. A mask and a move are told at the same time, in either order: the CPU is
+ *     told again after the mask. [rmap_follows]
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 

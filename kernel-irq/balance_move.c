@@ -47,18 +47,31 @@ static bool irq_balance_is_redirected(struct irq_data *data)
 	return false;
 }
 
+/* While that handles an interrupt, the next one can be delivered to no CPU */
+static bool irq_balance_has_active_state(struct irq_data *data)
+{
+	bool active;
+
+	while (data && !(data->chip && data->chip->irq_get_irqchip_state))
+		data = irqd_get_parent_data(data);
+	return data && !data->chip->irq_get_irqchip_state(data, IRQCHIP_STATE_ACTIVE, &active);
+}
+
 /*
- * An edge which comes to the new CPU while the old one is in the handler is
- * dropped by handle_fasteoi_irq(), unless the driver of the chip said that it
- * has to be sent again.
+ * An edge may come to the new CPU while the old one is in the handler, or about to
+ * enter it. Many flows drop it. It is safe only if the flow remembers it or
+ * masks the line meanwhile, or if the chip's driver or the chip see to it.
  */
 static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
-	return irqd_irq_inprogress(data) && !irqd_is_level_type(data) &&
-	       desc->handle_irq == handle_fasteoi_irq &&
-	       !irqd_needs_resend_when_in_progress(data);
+	if (irqd_is_level_type(data))
+		return false;
+	if (desc->handle_irq == handle_edge_irq || desc->handle_irq == handle_level_irq)
+		return false;
+	return desc->handle_irq != handle_fasteoi_irq ||
+	       !(irqd_needs_resend_when_in_progress(data) || irq_balance_has_active_state(data));
 }
 
 /**
@@ -101,8 +114,8 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 		return IRQ_BALANCE_FORWARDED;
 	if (irq_balance_is_redirected(data))
 		return IRQ_BALANCE_REDIRECTED;
-	/* Chips which do not say where they deliver, or deliver to several CPUs */
-	if (desc->balance.chip_mask ||
+	/* Which do not say where they deliver, deliver to several CPUs, or lose edges */
+	if (desc->balance.chip_mask || irq_balance_may_lose_edge(desc) ||
 	    cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1)
 		return IRQ_BALANCE_CHIP;
 	if (desc->balance.opted_out)
@@ -176,6 +189,21 @@ void irq_balance_notify(struct irq_desc *desc)
 		kref_put(&notify->kref, notify->release);
 }
 
+/**
+ * irq_balance_mask_told - The mask was told; tell the CPU again that is in use
+ * @desc:	descriptor of the interrupt
+ *
+ * Who keeps both keeps the one that came last, and of the CPUs of the mask only
+ * one is interrupted.
+ *
+ * Context: process context.
+ */
+void irq_balance_mask_told(struct irq_desc *desc)
+{
+	guard(raw_spinlock_irq)(&desc->lock);
+	irq_balance_notify(desc);
+}
+
 /*
  * An online target cannot go away meanwhile: CPUs leave the online mask in
  * stop_machine(), which waits for this CPU to enable interrupts.
@@ -206,8 +234,7 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
  * Return: 0 if done; -EINPROGRESS if the next interrupt will do it, then
  * irq_balance_move_result() tells how that went; -EPERM if the interrupt must
  * not be moved; -ENODEV if @cpu is offline or not in the mask; or what the chip
- * says: -EBUSY while the last move is not cleaned up (or, for chips that would lose
- * an edge, while the handler runs), -ENOSPC if @cpu has no
+ * says: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no
  * vector left, -EOPNOTSUPP if it cannot be done without changing the mask.
  */
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
@@ -220,8 +247,7 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 		return -EPERM;
 
 	if (irq_can_move_pcntxt(data)) {
-		desc->balance.error = irq_balance_may_lose_edge(desc) ? -EBUSY :
-				      irq_balance_set_cpu(desc, cpu);
+		desc->balance.error = irq_balance_set_cpu(desc, cpu);
 	} else {
 		desc->balance.target = cpu;
 		desc->balance.error = -EINPROGRESS;

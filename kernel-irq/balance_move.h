@@ -25,8 +25,8 @@
  * @IRQ_BALANCE_STOPPED:	not started, not activated or disabled
  * @IRQ_BALANCE_FORWARDED:	goes to a virtual CPU
  * @IRQ_BALANCE_REDIRECTED:	would cost an IPI each time
- * @IRQ_BALANCE_CHIP:		the chip does not name one CPU, or keeps its
- *				route in the affinity mask
+ * @IRQ_BALANCE_CHIP:		the chip does not name one CPU, keeps its route in
+ *				the affinity mask, or could lose an edge
  * @IRQ_BALANCE_OPTED_OUT:	the user said so
  * @IRQ_BALANCE_USER_MOVE:	a write to the mask has not taken effect yet
  * @IRQ_BALANCE_BANNED:		its number or action is in the list of banned ones
@@ -67,6 +67,7 @@ bool irq_balance_move_masked(struct irq_desc *desc);
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
 void irq_balance_notify(struct irq_desc *desc);
+void irq_balance_mask_told(struct irq_desc *desc);
 void irq_balance_init_notify(struct irq_affinity_notify *notify);
 void irq_balance_cancel_notify(struct irq_affinity_notify *notify);
 
@@ -80,6 +81,7 @@ static inline void irq_balance_free_desc(struct irq_desc *desc)
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
 static inline void irq_balance_notify(struct irq_desc *desc) { }
+static inline void irq_balance_mask_told(struct irq_desc *desc) { }
 static inline void irq_balance_init_notify(struct irq_affinity_notify *notify) { }
 static inline void irq_balance_cancel_notify(struct irq_affinity_notify *notify) { }
 static inline void irq_balance_free_desc(struct irq_desc *desc) { }

@@ -20,6 +20,7 @@
 struct fake {
 	int		error;
 	bool		writes_mask;
+	bool		active_state;
 	unsigned int	calls;
 	unsigned int	handled;
 	unsigned int	irq;
@@ -41,6 +42,14 @@ static int fake_set_affinity(struct irq_data *data, const struct cpumask *dest, 
 	return IRQ_SET_MASK_OK;
 }
 
+static int fake_get_state(struct irq_data *data, enum irqchip_irq_state which, bool *state)
+{
+	struct fake *fake = irq_data_get_irq_chip_data(data);
+
+	*state = false;
+	return fake->active_state && which == IRQCHIP_STATE_ACTIVE ? 0 : -EINVAL;
+}
+
 static void fake_noop(struct irq_data *data) { }
 
 static void fake_ack(struct irq_data *data)
@@ -54,6 +63,7 @@ static struct irq_chip fake_direct_chip = {
 	.irq_mask		= fake_noop,
 	.irq_unmask		= fake_noop,
 	.irq_set_affinity	= fake_set_affinity,
+	.irq_get_irqchip_state	= fake_get_state,
 	.flags			= IRQCHIP_SKIP_SET_WAKE,
 };
 
@@ -332,6 +342,47 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
 }
 
+/* An edge may come to the new CPU while the old one is in the handler */
+static void edges_are_not_lost(struct kunit *test)
+{
+	static const struct {
+		irq_flow_handler_t	flow;
+		bool			resends;
+		bool			has_active_state;
+		bool			safe;
+	} flows[] = {
+		{ .flow = handle_edge_irq, .safe = true },
+		{ .flow = handle_level_irq, .safe = true },
+		{ .flow = handle_simple_irq },
+		{ .flow = handle_simple_irq, .resends = true, .has_active_state = true },
+		{ .flow = handle_fasteoi_irq },
+		{ .flow = handle_fasteoi_irq, .resends = true, .safe = true },
+		{ .flow = handle_fasteoi_irq, .has_active_state = true, .safe = true },
+	};
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_data *data = &fake->desc->irq_data;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flows); i++) {
+		irq_set_handler(fake->irq, flows[i].flow);
+		irqd_clear(data, IRQD_RESEND_WHEN_IN_PROGRESS);
+		if (flows[i].resends)
+			irqd_set_resend_when_in_progress(data);
+		fake->active_state = flows[i].has_active_state;
+		KUNIT_EXPECT_EQ_MSG(test, fake_why(fake) == IRQ_BALANCE_MOVABLE, flows[i].safe,
+				    "flow %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, fake_move(fake, other_cpu(fake)),
+				    flows[i].safe ? 0 : -EPERM, "flow %u", i);
+
+		/* A level is still there afterwards */
+		irqd_set(data, IRQD_LEVEL);
+		KUNIT_EXPECT_EQ_MSG(test, fake_why(fake), IRQ_BALANCE_MOVABLE, "flow %u", i);
+		irqd_clear(data, IRQD_LEVEL);
+	}
+	irqd_clear(data, IRQD_RESEND_WHEN_IN_PROGRESS);
+	irq_set_handler(fake->irq, handle_edge_irq);
+}
+
 /* What affinity notifiers were told */
 struct fake_notify {
 	struct irq_affinity_notify	notify;
@@ -405,43 +456,64 @@ static void notifier_is_told_the_mask_only(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, n->moves, 1);
 		fake->error = 0;
 
+		/* What is told last is the CPU in use, but not that before the user's */
 		irq_set_affinity(fake->irq, cpumask_of(to));
 		flush_work(&n->notify.work);
+		flush_work(&n->notify.moved_work);
 		KUNIT_EXPECT_EQ(test, n->masks, 1);
 		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->mask, cpumask_of(to)));
-		KUNIT_EXPECT_EQ(test, n->moves, 1);
-
-		/* Who was told of the user's CPU does not hear of the one before */
 		pending = irqd_is_setaffinity_pending(&fake->desc->irq_data);
 		KUNIT_EXPECT_EQ(test, pending, chips[i] == &fake_deferred_chip);
+		KUNIT_EXPECT_EQ(test, n->moves, pending ? 1 : 2);
 		fake_hotplug(fake);
 		flush_work(&n->notify.moved_work);
-		KUNIT_EXPECT_EQ(test, n->moves, pending ? 1 : 2);
+		KUNIT_EXPECT_EQ(test, n->moves, pending ? 1 : 3);
 		irq_set_affinity_notifier(fake->irq, NULL);
 	}
 }
 
+static void expect_nearest(struct kunit *test, struct cpu_rmap *rmap, unsigned int near)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu)
+		KUNIT_EXPECT_EQ(test, !rmap->near[cpu].dist, cpu == near);
+}
+
 static void rmap_follows(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_chip *chips[] = { &fake_direct_chip, &fake_deferred_chip };
 	struct irq_affinity_notify *notify;
-	unsigned int to = other_cpu(fake);
 	struct cpu_rmap *rmap;
-	unsigned int cpu;
+	unsigned int i;
 
 	if (!IS_ENABLED(CONFIG_CPU_RMAP))
 		kunit_skip(test, "needs CPU_RMAP");
 
-	rmap = alloc_irq_cpu_rmap(1);
-	KUNIT_ASSERT_NOT_NULL(test, rmap);
-	KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, fake->irq), 0);
-	notify = READ_ONCE(fake->desc->affinity_notify);
+	for (i = 0; i < ARRAY_SIZE(chips); i++) {
+		struct fake *fake = fake_irq(test, chips[i]);
+		unsigned int to;
 
-	KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
-	flush_work(&notify->moved_work);
-	for_each_online_cpu(cpu)
-		KUNIT_EXPECT_EQ(test, !rmap->near[cpu].dist, cpu == to);
-	free_irq_cpu_rmap(rmap);
+		fake_raise(fake);
+		to = other_cpu(fake);
+		rmap = alloc_irq_cpu_rmap(1);
+		KUNIT_ASSERT_NOT_NULL(test, rmap);
+		KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, fake->irq), 0);
+		notify = READ_ONCE(fake->desc->affinity_notify);
+
+		fake_move(fake, to);
+		fake_raise(fake);
+		flush_work(&notify->moved_work);
+		expect_nearest(test, rmap, to);
+
+		/* Of the CPUs that the user wrote it is one */
+		KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpu_online_mask), 0);
+		flush_work(&notify->work);
+		fake_raise(fake);
+		flush_work(&notify->moved_work);
+		expect_nearest(test, rmap, fake_cpu(fake));
+		free_irq_cpu_rmap(rmap);
+	}
 }
 
 static irqreturn_t thread_handler(int irq, void *data)
@@ -487,6 +559,7 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(chip_that_writes_the_mask_is_put_back),
 	KUNIT_CASE(shutdown_calls_it_off),
 	KUNIT_CASE(fixed_ones_stay),
+	KUNIT_CASE(edges_are_not_lost),
 	KUNIT_CASE(notifier_is_told_the_mask_only),
 	KUNIT_CASE(rmap_follows),
 	KUNIT_CASE(thread_follows),
