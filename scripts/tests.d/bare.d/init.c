@@ -335,12 +335,15 @@ static void kexec(void)
 		result(false, "kexec_file_load");
 		return;
 	}
+	put(BALANCER "interval_min_ms", "20");
+	put(BALANCER "interval_max_ms", "40");
 	put(BALANCER "cooldown_ms", "20");
 	put(BALANCER "rotate_ms", "20");
 	put(BALANCER "policy", "rotate");
 	put(BALANCER "state", "on");
 	start_raising();
-	pause_ms(2000);
+	for (int tries = 0; !moves() && tries < 100; tries++)
+		pause_ms(200);
 	result(moves() > 0, "interrupts move until kexec");
 	reboot(LINUX_REBOOT_CMD_KEXEC);
 	result(false, "kexec");
