@@ -31,7 +31,7 @@ spread() { # least number of CPUs that they must get to, within 5 s
 moved() { # how many moves of SOURCES
 	local irq sum=0
 	for irq in "${SOURCES[@]}"; do
-		sum=$((sum + $(grep -c " irq_balance_move: irq=$irq " "$TRACE/trace")))
+		sum=$((sum + $(moves_of "$irq")))
 	done
 	echo $sum
 }

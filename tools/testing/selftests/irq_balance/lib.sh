@@ -278,6 +278,12 @@ trace_start() {
 traced() { # event: how many since trace_clear
 	grep -c " irq_balance_$1:" "$TRACE/trace"
 }
+moves_of() { # irq: how many since trace_clear
+	grep -c " irq_balance_move: irq=$1 " "$TRACE/trace"
+}
+show_moves() {
+	sed -n 's/.* \([0-9.]*\): irq_balance_move: /# \1 /p' "$TRACE/trace" | head -n 10
+}
 settle() { # until no move for 2 s, for at most 15 s
 	local tries=0 still=0 before now
 	before=$(traced move)

@@ -71,7 +71,7 @@ for attempt in 1 2 3; do
 	sleep 6
 	after=$(places "${SOURCES[@]}")
 	moved=$(traced move)
-	sed -n 's/.* \([0-9.]*\): irq_balance_move: /# \1 /p' "$TRACE/trace" | head -n 10
+	show_moves
 	[ "$before" = "$after" ] && [ "$moved" = 0 ] && break
 done
 [ "$before" = "$after" ] && [ "$moved" = 0 ]
@@ -95,16 +95,21 @@ quiet
 find_sources 1
 [ ${#SOURCES[@]} = 1 ] || ktap_exit_fail_msg "no interrupt that can be raised"
 state on
-sleep 1
-trace_clear
-before=$(places "${SOURCES[@]}")
-load "$RATE" "${SOURCES[0]}"
 [ "$BREAK" = move ] && { echo rotate >$BALANCER/policy; echo 100 >$BALANCER/rotate_ms; }
-sleep 6
-quiet
+# again, another one that becomes heavy may come between
+for attempt in 1 2 3; do
+	sleep 1
+	trace_clear
+	before=$(places "${SOURCES[@]}")
+	load "$RATE" "${SOURCES[0]}"
+	sleep 6
+	quiet
+	moved=$(moves_of "${SOURCES[0]}")
+	show_moves
+	[ "$before" = "$(places "${SOURCES[@]}")" ] && [ "$moved" = 0 ] && break
+done
 [ "$BREAK" = move ] && echo balance >$BALANCER/policy
-moved=$(grep -c " irq_balance_move: irq=${SOURCES[0]} " "$TRACE/trace")
 [ "$before" = "$(places "${SOURCES[@]}")" ] && [ "$moved" = 0 ]
-result "a lone hot interrupt does not move" $? "$moved moves in 6 s"
+result "a lone hot interrupt does not move" $? "$moved moves in 6 s, attempt $attempt"
 
 ktap_finished
