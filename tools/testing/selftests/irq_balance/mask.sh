@@ -77,7 +77,8 @@ sleep 0.2
 trace_clear
 r=0 end=$((SECONDS + 4)) late=$((SECONDS + 40))
 # moves that met the writes before may have been refused, then there are none for a while
-while [ $SECONDS -lt $end ] || { [ $r = 0 ] && [ $SECONDS -lt $late ] && ! moves_of "$irq" >/dev/null; }; do
+unmoved() { [ $r = 0 ] && [ $SECONDS -lt $late ] && [ "$(moves_of "$irq")" = 0 ]; }
+while [ $SECONDS -lt $end ] || unmoved; do
 	[ "$BREAK" = pin ] && echo "${cpus[1]}" >"/proc/irq/$irq/smp_affinity_list"
 	where=$(cpu_of "$irq")
 	[ "$where" = "${cpus[0]}" ] || [ "$where" = "${cpus[-1]}" ] || { r=1; wrong=$where; }
