@@ -47,20 +47,20 @@ static bool irq_balance_is_redirected(struct irq_data *data)
 	return false;
 }
 
-/* While that handles an interrupt, the next one can be delivered to no CPU */
+/* What delivers the interrupt can tell which one is being handled, as a GIC */
 static bool irq_balance_has_active_state(struct irq_data *data)
 {
-	bool active;
-
-	while (data && !(data->chip && data->chip->irq_get_irqchip_state))
+	while (irqd_get_parent_data(data))
 		data = irqd_get_parent_data(data);
-	return data && !data->chip->irq_get_irqchip_state(data, IRQCHIP_STATE_ACTIVE, &active);
+	return data->chip && data->chip->irq_get_irqchip_state;
 }
 
 /*
- * An edge may come to the new CPU while the old one is in the handler, or about to
- * enter it. Many flows drop it. It is safe only if the flow remembers it or
- * masks the line meanwhile, or if the chip's driver or the chip see to it.
+ * The next interrupt may come to the new CPU while the old one is in the handler,
+ * or about to enter it. Many flows drop it, which is nothing to a level. Edges are
+ * safe if the flow remembers them or masks the line meanwhile. Where the flow is the
+ * hardware's (fasteoi) it is not to deliver any before the EOI, and types are often
+ * not set; but some that do set them clear edges before they are handled.
  */
 static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 {
@@ -70,8 +70,11 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 		return false;
 	if (desc->handle_irq == handle_edge_irq || desc->handle_irq == handle_level_irq)
 		return false;
-	return desc->handle_irq != handle_fasteoi_irq ||
-	       !(irqd_needs_resend_when_in_progress(data) || irq_balance_has_active_state(data));
+	if (desc->handle_irq != handle_fasteoi_irq)
+		return true;
+	return (irqd_get_trigger_type(data) & IRQ_TYPE_EDGE_BOTH) &&
+	       !irqd_needs_resend_when_in_progress(data) &&
+	       !irq_balance_has_active_state(data);
 }
 
 /**

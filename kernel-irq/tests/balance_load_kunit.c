@@ -704,16 +704,17 @@ static void span_without_what_others_run_is_charged(struct kunit *test)
 /* One who stops to measure leaves the spans of the others alone */
 static void session_goes_on_with_other_users(struct kunit *test)
 {
-	struct irq_balance_span span;
+	struct irq_balance_span span = { };
 	u64 now;
 
 	fake_irq(test);
 	irq_balance_load_get();
 	irq_balance_span_begin(&span);
-	KUNIT_EXPECT_TRUE(test, irq_balance_span_runs(&span));
+	KUNIT_ASSERT_TRUE(test, irq_balance_span_runs(&span));
 	spin_us(200);
 	irq_balance_load_put();
-	KUNIT_EXPECT_GE(test, irq_balance_span_end(&span, &now), 200 * US);
+	/* 0 if it had ended; others may have run in it */
+	KUNIT_EXPECT_GT(test, irq_balance_span_end(&span, &now), 0);
 }
 
 static unsigned int told;

@@ -20,7 +20,6 @@
 struct fake {
 	int		error;
 	bool		writes_mask;
-	bool		active_state;
 	unsigned int	calls;
 	unsigned int	handled;
 	unsigned int	irq;
@@ -44,10 +43,7 @@ static int fake_set_affinity(struct irq_data *data, const struct cpumask *dest, 
 
 static int fake_get_state(struct irq_data *data, enum irqchip_irq_state which, bool *state)
 {
-	struct fake *fake = irq_data_get_irq_chip_data(data);
-
-	*state = false;
-	return fake->active_state && which == IRQCHIP_STATE_ACTIVE ? 0 : -EINVAL;
+	return -EINVAL;
 }
 
 static void fake_noop(struct irq_data *data) { }
@@ -63,7 +59,6 @@ static struct irq_chip fake_direct_chip = {
 	.irq_mask		= fake_noop,
 	.irq_unmask		= fake_noop,
 	.irq_set_affinity	= fake_set_affinity,
-	.irq_get_irqchip_state	= fake_get_state,
 	.flags			= IRQCHIP_SKIP_SET_WAKE,
 };
 
@@ -347,29 +342,38 @@ static void edges_are_not_lost(struct kunit *test)
 {
 	static const struct {
 		irq_flow_handler_t	flow;
+		unsigned int		type;
 		bool			resends;
-		bool			has_active_state;
+		bool			has_state;
 		bool			safe;
 	} flows[] = {
-		{ .flow = handle_edge_irq, .safe = true },
+		{ .flow = handle_edge_irq, .type = IRQ_TYPE_EDGE_RISING, .safe = true },
 		{ .flow = handle_level_irq, .safe = true },
 		{ .flow = handle_simple_irq },
-		{ .flow = handle_simple_irq, .resends = true, .has_active_state = true },
-		{ .flow = handle_fasteoi_irq },
-		{ .flow = handle_fasteoi_irq, .resends = true, .safe = true },
-		{ .flow = handle_fasteoi_irq, .has_active_state = true, .safe = true },
+		{ .flow = handle_simple_irq, .resends = true, .has_state = true },
+		{ .flow = handle_fasteoi_irq, .safe = true },
+		{ .flow = handle_fasteoi_irq, .type = IRQ_TYPE_EDGE_RISING },
+		{ .flow = handle_fasteoi_irq, .type = IRQ_TYPE_EDGE_FALLING },
+		{ .flow = handle_fasteoi_irq, .type = IRQ_TYPE_EDGE_RISING,
+		  .resends = true, .safe = true },
+		{ .flow = handle_fasteoi_irq, .type = IRQ_TYPE_EDGE_RISING,
+		  .has_state = true, .safe = true },
 	};
 	struct fake *fake = fake_irq(test, &fake_direct_chip);
 	struct irq_data *data = &fake->desc->irq_data;
+	struct irq_chip chip = fake_direct_chip;
 	unsigned int i;
 
+	data->chip = &chip;
 	for (i = 0; i < ARRAY_SIZE(flows); i++) {
 		irq_set_handler(fake->irq, flows[i].flow);
+		irqd_set_trigger_type(data, flows[i].type);
 		irqd_clear(data, IRQD_RESEND_WHEN_IN_PROGRESS);
 		if (flows[i].resends)
 			irqd_set_resend_when_in_progress(data);
-		fake->active_state = flows[i].has_active_state;
-		KUNIT_EXPECT_EQ_MSG(test, fake_why(fake) == IRQ_BALANCE_MOVABLE, flows[i].safe,
+		chip.irq_get_irqchip_state = flows[i].has_state ? fake_get_state : NULL;
+		KUNIT_EXPECT_EQ_MSG(test, fake_why(fake),
+				    flows[i].safe ? IRQ_BALANCE_MOVABLE : IRQ_BALANCE_CHIP,
 				    "flow %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, fake_move(fake, other_cpu(fake)),
 				    flows[i].safe ? 0 : -EPERM, "flow %u", i);
@@ -379,11 +383,12 @@ static void edges_are_not_lost(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, fake_why(fake), IRQ_BALANCE_MOVABLE, "flow %u", i);
 		irqd_clear(data, IRQD_LEVEL);
 	}
+	irqd_set_trigger_type(data, IRQ_TYPE_NONE);
 	irqd_clear(data, IRQD_RESEND_WHEN_IN_PROGRESS);
 	irq_set_handler(fake->irq, handle_edge_irq);
+	data->chip = &fake_direct_chip;
 }
 
-/* What affinity notifiers were told */
 struct fake_notify {
 	struct irq_affinity_notify	notify;
 	struct cpumask			mask;
@@ -468,6 +473,10 @@ static void notifier_is_told_the_mask_only(struct kunit *test)
 		fake_hotplug(fake);
 		flush_work(&n->notify.moved_work);
 		KUNIT_EXPECT_EQ(test, n->moves, pending ? 1 : 3);
+		fake_raise(fake);
+		flush_work(&n->notify.moved_work);
+		KUNIT_EXPECT_EQ(test, n->moves, pending ? 2 : 3);
+		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->moved, cpumask_of(to)));
 		irq_set_affinity_notifier(fake->irq, NULL);
 	}
 }
@@ -509,6 +518,7 @@ static void rmap_follows(struct kunit *test)
 		/* Of the CPUs that the user wrote it is one */
 		KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpu_online_mask), 0);
 		flush_work(&notify->work);
+		flush_work(&notify->moved_work);
 		fake_raise(fake);
 		flush_work(&notify->moved_work);
 		expect_nearest(test, rmap, fake_cpu(fake));
