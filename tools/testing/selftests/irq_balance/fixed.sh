@@ -10,7 +10,6 @@ stage find_sources 4 3
 ktap_set_plan 5
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
 
-
 # All on one CPU: two pinned there, the third opted out
 pinned=("${SOURCES[0]}" "${SOURCES[1]}")
 out=${SOURCES[2]}

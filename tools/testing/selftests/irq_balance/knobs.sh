@@ -83,7 +83,7 @@ echo 1 >$BALANCER/rebalance
 sleep 0.2
 [ "$(moved)" -gt 0 ]
 result "rebalance does not wait" $? "$(moved) moves: $(places "${SOURCES[@]}")"
-# in whose CPU time it is then
+# a pass by anybody else would be missing in cpu_time_ns
 by=$(sed -n 's/^ *\(.*\)-[0-9]* .* irq_balance_plan: .* asked=1.*/\1/p' "$TRACE/trace" | sort -u)
 [ "$by" = kirqd ]
 result "the thread makes the pass" $? "by ${by:-nobody}"
