@@ -37,11 +37,13 @@
  * ::
  *
  *   irq_balance_mode_mutex	on, off, observe, asking for a pass: outermost
- *     cpus_read_lock()		a pass: the topology, and who is online
+ *     cpus_read_lock()		a pass: the topology, and who is online; also the
+ *				static keys and calls that are switched
  *       irq_balance_pass_mutex	a pass, the settings, the statistics
  *         desc->lock		one interrupt at a time
  *
  * The thread does not take the mode mutex, so that it can be stopped under it.
+ * The lists of bans and CPUs have a lock of their own, see balance_param.c.
  * The files of one interrupt take desc->lock only: freeing an interrupt waits
  * for their readers, under a lock which CPU hotplug takes too.
  * It holds references on the descriptors during a pass. They keep
@@ -62,10 +64,10 @@
  *     irq_set_affinity_locked() calls it off under desc->lock. A write that
  *     waits itself is not overtaken: there is no move while one is pending.
  *     [users_write_wins, users_pending_move_is_not_touched, mask.sh]
- * 3.  The target goes offline between plan and move: as 1. While a deferred move
- *     waits: cpu_online() is tested when it is done, with interrupts disabled,
- *     and CPUs go offline in stop_machine(). While the interrupt is on a CPU
- *     that goes: migrate_one_irq() calls the move off. [hotplug.sh]
+ * 3.  The target goes offline while a deferred move waits, as it cannot during a
+ *     pass: cpu_online() is tested when the move is done, with interrupts
+ *     disabled, and CPUs go offline in stop_machine(). While the interrupt is on a
+ *     CPU that goes: migrate_one_irq() calls the move off. [hotplug.sh]
  * 4.  The interrupt is freed, and perhaps requested again, between plan and
  *     move: whether it may be moved, or is banned, is looked at again under
  *     desc->lock. The new owner gets a CPU of its mask; it would have got some
@@ -75,10 +77,10 @@
  * 5.  The interrupt is kicked again while the thread is on its way to sleep: the
  *     flag is set before the wake-up and tested after the state is set, as ever.
  * 6.  The interrupt for which a deferred move waits does not come: the next pass
- *     calls the move off. If it comes before, and be it much later as nothing
- *     was heavy and no pass came, 1 and 3 hold. If the target was isolated
- *     meanwhile, the load that comes with the interrupt has the thread look
- *     again. [no_interrupt_expires, isolated.sh]
+ *     calls the move off. If it comes before, and be it much later as the
+ *     thread was frozen, 1 and 3 hold. If the target was isolated meanwhile, the
+ *     load that comes with the interrupt has the thread look again.
+ *     [no_interrupt_expires, isolated.sh]
  * 7.  The interrupt is disabled while a deferred move waits: __irq_move_irq()
  *     does not touch it, and 6 applies. [fixed_ones_stay]
  * 8.  The last interrupt is still on its way to the old CPU, or handled there,
@@ -96,8 +98,9 @@
  * 13. An affinity notifier is replaced while a move is being told to it: the
  *     work holds a reference, and is waited for.
  *     [notifier_is_told_the_mask_only]
- * 14. A mask and a move are told at the same time, in either order: the CPU is
- *     told again after the mask. [rmap_follows]
+ * 14. A mask and moves are told at the same time, in any order, to interrupts that
+ *     share a map: after the mask, and after moves, all are told their CPU again.
+ *     [rmap_follows, rmap_is_shared]
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
@@ -158,6 +161,7 @@ struct irq_balance_map {
 	unsigned int			nr;
 	unsigned int			quiet;
 	u32				proposal_gain;
+	bool				retell;
 	struct irq_balance_settings	told;
 	struct cpumask			usable;
 };
@@ -271,6 +275,7 @@ static void irq_balance_usable_cpus(struct cpumask *mask)
 	/* A cpuset partition may replace the housekeeping mask at any time */
 	guard(rcu)();
 	cpumask_and(mask, cpu_online_mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
+	cpumask_and(mask, mask, housekeeping_cpumask(HK_TYPE_KERNEL_NOISE));
 	irq_balance_and_cpus(mask);
 }
 
@@ -319,6 +324,7 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 	error = irq_balance_move_result(desc);
 	switch (error) {
 	case 0:
+		irq_balance_map.retell |= !!desc->affinity_notify;
 		return;
 	case -EBUSY:
 		stats->busy++;
@@ -331,6 +337,7 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 		stats->expired++;
 		break;
 	case -ECANCELED:
+	case -ENODEV:
 		stats->cancelled++;
 		break;
 	default:
@@ -426,7 +433,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 		entry = kzalloc(struct_size(entry, allowed, BITS_TO_LONGS(nr_cpu_ids)), GFP_KERNEL);
 		if (!entry)
 			return false;
-		/* Pairs with irq_balance_peek_state(): zeroed before it is seen */
+		/* Pairs with irq_balance_peek_entry(): zeroed before it is seen */
 		smp_store_release(&desc->balance.entry, entry);
 	}
 
@@ -448,19 +455,6 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	entry->fixed = irq_balance_why(desc, &irq_balance_map.usable);
 	irq->allowed = entry->fixed == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
 	return true;
-}
-
-static struct irq_desc *irq_balance_get_desc(unsigned int irq)
-{
-	struct irq_desc *desc;
-
-	guard(rcu)();
-	while ((desc = irq_find_desc_at_or_after(irq))) {
-		if (irq_desc_get_ref(desc))
-			return desc;
-		irq = irq_desc_get_irq(desc) + 1;
-	}
-	return NULL;
 }
 
 static int irq_balance_grow(struct irq_balance_map *map)
@@ -690,6 +684,9 @@ static u64 irq_balance_run(void)
 				       policy->active ? policy->after : irq_balance_worst(map),
 				       moves, policy->interval_ms, asked);
 	irq_balance_publish(map, now, moves);
+	if (map->retell)
+		irq_balance_tell_all();
+	map->retell = false;
 	if (asked)
 		WRITE_ONCE(irq_balance_asked, false);
 	wake_up_all(&irq_balance_pass_wait);
@@ -834,16 +831,25 @@ static struct notifier_block irq_balance_pm_nb = {
 	.notifier_call = irq_balance_pm_notify,
 };
 
-/* Moves that wait for an interrupt must not be done after the user said off */
+/*
+ * Moves that wait for an interrupt must not be done after the user said off. How the
+ * others went is learned while it is known what they were asked for.
+ */
 static void irq_balance_cancel_all(void)
 {
 	struct irq_desc *desc;
 	unsigned int irq = 0;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&irq_balance_pass_mutex);
 
 	while ((desc = irq_balance_get_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
-		scoped_guard(raw_spinlock_irq, &desc->lock)
+		scoped_guard(raw_spinlock_irq, &desc->lock) {
 			irq_balance_cancel(desc);
+			if (desc->balance.entry)
+				irq_balance_collect_result(desc, now);
+		}
 		irq_desc_put_ref(desc);
 	}
 }
@@ -900,8 +906,11 @@ static void irq_balance_start(struct task_struct *task)
 		/* Start from a clean map */
 		memset(map->cpus, 0, nr_cpu_ids * sizeof(*map->cpus));
 		/* There may be holes between the possible ones */
-		for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+		for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 			map->cpus[cpu].capacity = IRQ_BALANCE_CAPACITY;
+			map->sources[cpu].full_until = 0;
+			map->sources[cpu].fixed = 0;
+		}
 		irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 		map->quiet = IRQ_BALANCE_QUIET;
 		map->proposal_gain = 0;
@@ -928,7 +937,8 @@ static void irq_balance_stop(void)
 	irq_balance_load_set_kick(NULL, 0, 0);
 	irq_balance_load_put();
 	irq_work_sync(&irq_balance_kick_irq_work);
-	irq_balance_cancel_all();
+	scoped_guard(mutex, &irq_balance_pass_mutex)
+		irq_balance_cancel_all();
 }
 
 /**

@@ -53,7 +53,7 @@ struct irq_balance_entry {
  * @busy:	moves put off as the last one was not cleaned up (-EBUSY)
  * @no_vector:	moves refused as the CPU had no vector left (-ENOSPC)
  * @expired:	moves called off as no interrupt came to do them
- * @cancelled:	moves overtaken by a write to the mask, a shutdown or hotplug
+ * @cancelled:	moves overtaken by a write to the mask or a ban, a shutdown or hotplug
  * @failed:	moves that failed for any other reason
  */
 struct irq_balance_stats {

@@ -151,10 +151,13 @@ static void irq_balance_notify_work(struct work_struct *work)
  * irq_balance_init_notify - Prepare an affinity notifier to be told of moves
  * @notify:	the notifier
  *
+ * It is not told of any before irq_set_move_notifier().
+ *
  * Context: any.
  */
 void irq_balance_init_notify(struct irq_affinity_notify *notify)
 {
+	notify->moved = NULL;
 	INIT_WORK(&notify->moved_work, irq_balance_notify_work);
 }
 
@@ -174,7 +177,7 @@ void irq_balance_cancel_notify(struct irq_affinity_notify *notify)
  * irq_balance_notify - Tell who wants to know that an interrupt has another CPU
  * @desc:	descriptor of the interrupt, locked
  *
- * Interrupts that the balancer never moved are where their mask says.
+ * Before the balancer's first move everything is where its mask says.
  *
  * Context: any, interrupts disabled, desc->lock held.
  */
@@ -184,7 +187,7 @@ void irq_balance_notify(struct irq_desc *desc)
 
 	lockdep_assert_held(&desc->lock);
 
-	if (!desc->balance.moved || !notify || !notify->moved)
+	if (!desc->balance.told || !notify || !READ_ONCE(notify->moved))
 		return;
 
 	kref_get(&notify->kref);
@@ -193,7 +196,52 @@ void irq_balance_notify(struct irq_desc *desc)
 }
 
 /**
- * irq_balance_mask_told - The mask was told; tell the CPU again that is in use
+ * irq_balance_get_desc - The next interrupt
+ * @irq:	number to begin with
+ *
+ * Context: process context.
+ *
+ * Return: descriptor with a reference for irq_desc_put_ref(), or NULL
+ */
+struct irq_desc *irq_balance_get_desc(unsigned int irq)
+{
+	struct irq_desc *desc;
+
+	guard(rcu)();
+	while ((desc = irq_find_desc_at_or_after(irq))) {
+		if (irq_desc_get_ref(desc))
+			return desc;
+		irq = irq_desc_get_irq(desc) + 1;
+	}
+	return NULL;
+}
+
+/**
+ * irq_balance_tell_all - Tell all who want to know which CPU their interrupt has
+ *
+ * Queues share a map that has one of them per CPU, the one that came last. What one
+ * queue is told takes CPUs from others, also from those that never moved.
+ *
+ * Context: process context.
+ */
+void irq_balance_tell_all(void)
+{
+	struct irq_desc *desc;
+	unsigned int irq = 0;
+
+	while ((desc = irq_balance_get_desc(irq))) {
+		irq = irq_desc_get_irq(desc) + 1;
+		scoped_guard(raw_spinlock_irq, &desc->lock) {
+			if (desc->affinity_notify)
+				WRITE_ONCE(desc->balance.told, true);
+			irq_balance_notify(desc);
+		}
+		irq_desc_put_ref(desc);
+	}
+}
+
+/**
+ * irq_balance_mask_told - The mask was told; tell the CPUs again that are in use
  * @desc:	descriptor of the interrupt
  *
  * Who keeps both keeps the one that came last, and of the CPUs of the mask only
@@ -203,8 +251,8 @@ void irq_balance_notify(struct irq_desc *desc)
  */
 void irq_balance_mask_told(struct irq_desc *desc)
 {
-	guard(raw_spinlock_irq)(&desc->lock);
-	irq_balance_notify(desc);
+	if (READ_ONCE(desc->balance.told))
+		irq_balance_tell_all();
 }
 
 /*
@@ -221,7 +269,7 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 
 	ret = irq_set_effective_cpu(data, cpu);
 	if (!ret) {
-		desc->balance.moved = true;
+		WRITE_ONCE(desc->balance.told, true);
 		irq_balance_notify(desc);
 	}
 	return ret;
@@ -318,8 +366,8 @@ bool irq_balance_move_masked(struct irq_desc *desc)
  * To be called by everything else that sets the route of an interrupt, before
  * it does.
  *
- * Context: any, interrupts disabled, desc->lock held, but for a kernel that has
- * crashed and takes its interrupts down as they are.
+ * Context: any, interrupts disabled, desc->lock held, but for a kernel that takes its
+ * interrupts down as they are for the next one.
  */
 void irq_balance_cancel(struct irq_desc *desc)
 {

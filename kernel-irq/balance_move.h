@@ -67,6 +67,8 @@ bool irq_balance_move_masked(struct irq_desc *desc);
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
 void irq_balance_notify(struct irq_desc *desc);
+struct irq_desc *irq_balance_get_desc(unsigned int irq);
+void irq_balance_tell_all(void);
 void irq_balance_mask_told(struct irq_desc *desc);
 void irq_balance_init_notify(struct irq_affinity_notify *notify);
 void irq_balance_cancel_notify(struct irq_affinity_notify *notify);

@@ -438,8 +438,8 @@ static void notifier_is_told_the_mask_only(struct kunit *test)
 		memset(n, 0, sizeof(*n));
 		n->notify.notify = fake_notify_mask;
 		n->notify.release = fake_notify_release;
-		irq_set_move_notifier(&n->notify, fake_notify_move);
 		KUNIT_ASSERT_EQ(test, irq_set_affinity_notifier(fake->irq, &n->notify), 0);
+		irq_set_move_notifier(&n->notify, fake_notify_move);
 
 		/* Hotplug moves what the balancer never did: as without it */
 		fake_hotplug(fake);
@@ -526,6 +526,51 @@ static void rmap_follows(struct kunit *test)
 	}
 }
 
+static void expect_on(struct kunit *test, struct cpu_rmap *rmap, unsigned int cpu, u16 index)
+{
+	KUNIT_EXPECT_EQ(test, rmap->near[cpu].dist, 0);
+	KUNIT_EXPECT_EQ(test, rmap->near[cpu].index, index);
+}
+
+/* One of two queues moves, the other stays and has its CPU for itself */
+static void rmap_is_shared(struct kunit *test)
+{
+	struct irq_affinity_notify *notify[2];
+	struct cpu_rmap *rmap;
+	struct fake *fake[2];
+	unsigned int i, stays, to;
+
+	if (!IS_ENABLED(CONFIG_CPU_RMAP))
+		kunit_skip(test, "needs CPU_RMAP");
+
+	rmap = alloc_irq_cpu_rmap(2);
+	KUNIT_ASSERT_NOT_NULL(test, rmap);
+	for (i = 0; i < 2; i++) {
+		fake[i] = fake_irq(test, &fake_direct_chip);
+		KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, fake[i]->irq), i);
+		notify[i] = READ_ONCE(fake[i]->desc->affinity_notify);
+	}
+	stays = fake_cpu(fake[0]);
+	to = other_cpu(fake[1]);
+	KUNIT_ASSERT_EQ(test, stays, fake_cpu(fake[1]));
+
+	fake_move(fake[1], to);
+	irq_balance_tell_all();
+	for (i = 0; i < 2; i++)
+		flush_work(&notify[i]->moved_work);
+	expect_on(test, rmap, stays, 0);
+	expect_on(test, rmap, to, 1);
+
+	/* The mask has the other's CPU too, which that one keeps */
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake[0]->irq, cpu_online_mask), 0);
+	flush_work(&notify[0]->work);
+	for (i = 0; i < 2; i++)
+		flush_work(&notify[i]->moved_work);
+	expect_on(test, rmap, stays, 0);
+	expect_on(test, rmap, to, 1);
+	free_irq_cpu_rmap(rmap);
+}
+
 static irqreturn_t thread_handler(int irq, void *data)
 {
 	struct fake *fake = data;
@@ -572,6 +617,7 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(edges_are_not_lost),
 	KUNIT_CASE(notifier_is_told_the_mask_only),
 	KUNIT_CASE(rmap_follows),
+	KUNIT_CASE(rmap_is_shared),
 	KUNIT_CASE(thread_follows),
 	{}
 };

@@ -384,7 +384,7 @@ static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bo
 	if (mover && bt_is_managed(s))
 		bt_fail(others, "irq %u is managed and goes to CPU%u", s->irq, cpu);
 
-	s->tells = mover || (dying && irq_data_to_desc(data)->balance.moved);
+	s->tells = mover || (dying && irq_data_to_desc(data)->balance.told);
 	scoped_guard(raw_spinlock, &s->lock) {
 		if (mover && s->route != cpu)
 			atomic_long_inc(&bt_stats.moves);
@@ -513,12 +513,16 @@ static void bt_notify_release(struct kref *ref)
 
 static int bt_add_notifier(struct bt_source *s)
 {
+	int ret;
+
 	memset(&s->notify, 0, sizeof(s->notify));
 	s->notify.notify = bt_notify;
 	s->notify.release = bt_notify_release;
-	irq_set_move_notifier(&s->notify, bt_notify_moved);
 	s->tells = false;
-	return irq_set_affinity_notifier(s->irq, &s->notify);
+	ret = irq_set_affinity_notifier(s->irq, &s->notify);
+	if (!ret)
+		irq_set_move_notifier(&s->notify, bt_notify_moved);
+	return ret;
 }
 
 /* What the user wrote, and where the interrupt goes */
