@@ -656,6 +656,14 @@ static void irq_balance_trace(struct irq_balance_map *map)
 	}
 }
 
+/* Something with a notifier has moved */
+static void irq_balance_retell(struct irq_balance_map *map)
+{
+	if (map->retell)
+		irq_balance_tell_all();
+	map->retell = false;
+}
+
 /* Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none */
 static u64 irq_balance_run(void)
 {
@@ -684,9 +692,7 @@ static u64 irq_balance_run(void)
 				       policy->active ? policy->after : irq_balance_worst(map),
 				       moves, policy->interval_ms, asked);
 	irq_balance_publish(map, now, moves);
-	if (map->retell)
-		irq_balance_tell_all();
-	map->retell = false;
+	irq_balance_retell(map);
 	if (asked)
 		WRITE_ONCE(irq_balance_asked, false);
 	wake_up_all(&irq_balance_pass_wait);
@@ -937,8 +943,10 @@ static void irq_balance_stop(void)
 	irq_balance_load_set_kick(NULL, 0, 0);
 	irq_balance_load_put();
 	irq_work_sync(&irq_balance_kick_irq_work);
-	scoped_guard(mutex, &irq_balance_pass_mutex)
+	scoped_guard(mutex, &irq_balance_pass_mutex) {
 		irq_balance_cancel_all();
+		irq_balance_retell(&irq_balance_map);
+	}
 }
 
 /**
