@@ -61,9 +61,13 @@ comes_to() { # CPU, tenths of a second
 
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
 fillers=()
+busy
+# one that leaves the CPU later would leave it a vector
+put "$first"
+for i in "${SOURCES[@]}"; do arrives "$i" "$first"; done
+sleep 0.5
 fill || skip_all "${#fillers[@]} interrupts do not fill a CPU"
 lines=$(dmesg | wc -l)
-busy
 
 put "$first,$full"
 if [ "$BREAK" = move ]; then
