@@ -656,7 +656,7 @@ static void irq_balance_trace(struct irq_balance_map *map)
 	}
 }
 
-/* Something with a notifier has moved */
+/* What one is told may take a CPU from others: see irq_balance_tell_all() */
 static void irq_balance_retell(struct irq_balance_map *map)
 {
 	if (map->retell)
