@@ -4,8 +4,8 @@
  *
  * The thread ties together parts that do not know each other::
  *
- *   balance_load.c	measures what each interrupt costs	(load map),
- *			with balance_softirq.c and balance_thread.c
+ *   load.c		measures what each interrupt costs	(load map),
+ *			with load_softirq.c and load_napi.c
  *   balance_plan.c	decides which CPU should serve it	(balance map)
  *   balance_move.c	changes the effective CPU
  *   balance.c		collects, asks, publishes; starts and stops
@@ -95,12 +95,9 @@
  * 12. The machine goes to sleep: the thread is frozen before the CPUs go. A move
  *     that waits is called off with the CPU, or done by the first interrupt
  *     after resume. [each pm_test of suspend and hibernation, S3]
- * 13. An affinity notifier is replaced while a move is being told to it: the
- *     work holds a reference, and is waited for.
- *     [notifier_is_told_the_mask_only]
- * 14. A mask and moves are told at the same time, in any order, to interrupts that
- *     share a map: after the mask, and after moves, all are told their CPU again.
- *     [rmap_follows, rmap_is_shared]
+ * 13. An affinity notifier is called while moves go on: its work takes a reference,
+ *     and a listener that reads the effective affinity is called again after each
+ *     move. [notifier_gets_the_mask, rmap_follows]
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
@@ -128,7 +125,6 @@
 
 #include "internals.h"
 #include "balance.h"
-#include "balance_charge.h"
 #include "balance_pace.h"
 
 #define CREATE_TRACE_POINTS
@@ -161,7 +157,6 @@ struct irq_balance_map {
 	unsigned int			nr;
 	unsigned int			quiet;
 	u32				proposal_gain;
-	bool				retell;
 	struct irq_balance_settings	told;
 	struct cpumask			usable;
 };
@@ -232,13 +227,6 @@ static void irq_balance_kick_func(struct irq_work *work)
 
 static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kick_func);
 
-/* The planner's cut between light and heavy, as the length of a quantum */
-static u32 irq_balance_heavy_limit(void)
-{
-	return min_t(u64, U32_MAX, div_u64(1000ULL * IRQ_BALANCE_QUANTUM,
-					   irq_balance_settings.heavy));
-}
-
 /* CPUs of one cache, core or package are given the number of the lowest */
 static void irq_balance_collect_topology(struct irq_balance_map *map)
 {
@@ -296,7 +284,7 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 		 * the entry and exit of the others, which moves with them. kcpustat
 		 * is of no use here: what is in it depends on IRQ time accounting.
 		 */
-		c->time += irq_balance_advance(&source->own, irq_balance_soft_own_on(cpu));
+		c->time += irq_load_advance(&source->own, irq_load_base(cpu));
 		source->fixed = 0;
 
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
@@ -314,7 +302,7 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 {
 	struct irq_balance_stats *stats = &irq_balance_stats;
-	struct irq_balance_entry *entry = desc->balance.entry;
+	struct irq_balance_entry *entry = desc->balance->entry;
 	int error;
 
 	if (!entry->moving)
@@ -324,7 +312,6 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 	error = irq_balance_move_result(desc);
 	switch (error) {
 	case 0:
-		irq_balance_map.retell |= !!desc->affinity_notify;
 		return;
 	case -EBUSY:
 		stats->busy++;
@@ -412,8 +399,9 @@ int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why)
  */
 const struct irq_balance_entry *irq_balance_peek_entry(struct irq_desc *desc)
 {
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 	/* Pairs with irq_balance_collect_irq() */
-	struct irq_balance_entry *entry = smp_load_acquire(&desc->balance.entry);
+	struct irq_balance_entry *entry = b ? smp_load_acquire(&b->entry) : NULL;
 
 	return entry && irq_balance_get_mode() != IRQ_BALANCE_OFF ? entry : NULL;
 }
@@ -423,25 +411,25 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 {
 	const struct cpumask *affinity = irq_data_get_affinity_mask(&desc->irq_data);
 	struct irq_balance_entry *entry;
-	struct irq_balance_load load;
+	struct irq_load load;
 
-	/* Never timed: never happened, or is one that is not */
-	if (!READ_ONCE(desc->balance.stamp))
+	/* Never measured: never happened, or is one that is not */
+	if (!READ_ONCE(desc->load) || !irq_balance_alloc(desc))
 		return false;
 
-	if (!desc->balance.entry) {
+	if (!desc->balance->entry) {
 		entry = kzalloc(struct_size(entry, allowed, BITS_TO_LONGS(nr_cpu_ids)), GFP_KERNEL);
 		if (!entry)
 			return false;
 		/* Pairs with irq_balance_peek_entry(): zeroed before it is seen */
-		smp_store_release(&desc->balance.entry, entry);
+		smp_store_release(&desc->balance->entry, entry);
 	}
 
 	guard(raw_spinlock_irq)(&desc->lock);
-	entry = desc->balance.entry;
+	entry = desc->balance->entry;
 	irq_balance_collect_result(desc, now);
-	irq_balance_load_flush(desc);
-	irq_balance_load_peek(desc, &load);
+	irq_load_flush(desc);
+	irq_load_peek(desc, &load);
 
 	irq->irq = irq_desc_get_irq(desc);
 	irq->node = irq_desc_get_node(desc);
@@ -507,7 +495,7 @@ static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 	irq_balance_collect_cpus(map, now);
 
 	map->nr = 0;
-	while ((desc = irq_balance_get_desc(irq))) {
+	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		if ((map->nr == map->size && irq_balance_grow(map)) ||
 		    !irq_balance_collect_irq(desc, &map->irqs[map->nr], now)) {
@@ -518,12 +506,23 @@ static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 	}
 }
 
+/* A clock that becomes unstable measures what cannot be trusted */
+static bool irq_balance_moves(void)
+{
+	if (READ_ONCE(irq_balance_mode) != IRQ_BALANCE_ON)
+		return false;
+	if (sched_clock_stable())
+		return true;
+	pr_warn_once("sched_clock() has become unstable: nothing is moved any more\n");
+	return false;
+}
+
 static void irq_balance_publish_one(struct irq_desc *desc, struct irq_balance_irq *irq)
 {
-	struct irq_balance_entry *entry = desc->balance.entry;
+	struct irq_balance_entry *entry = desc->balance->entry;
 	int ret;
 
-	if (READ_ONCE(irq_balance_mode) != IRQ_BALANCE_ON) {
+	if (!irq_balance_moves()) {
 		trace_irq_balance_propose(irq->irq, irq->cpu, irq->target, irq->reason,
 					  irq->load, irq->gain);
 		return;
@@ -570,7 +569,7 @@ static bool irq_balance_proposes_anew(struct irq_balance_map *map, unsigned int 
 		return false;
 
 	map->proposal_gain = 0;
-	if (policy->active && policy->before && irq_balance_get_mode() == IRQ_BALANCE_OBSERVE)
+	if (policy->active && policy->before && !irq_balance_moves())
 		map->proposal_gain = div64_u64(1000 * policy->gain, policy->before);
 	return true;
 }
@@ -578,16 +577,16 @@ static bool irq_balance_proposes_anew(struct irq_balance_map *map, unsigned int 
 /* Publish the moves, tell entry what to kick for, and drop the references */
 static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned int moves)
 {
-	bool observe = irq_balance_get_mode() == IRQ_BALANCE_OBSERVE;
+	bool observe = !irq_balance_moves();
 	bool anew = irq_balance_proposes_anew(map, moves);
 	unsigned int i;
 
 	for (i = 0; i < map->nr; i++) {
 		struct irq_balance_irq *irq = &map->irqs[i];
 		struct irq_desc *desc = map->descs[i];
-		struct irq_balance_entry *entry = desc->balance.entry;
+		struct irq_balance_entry *entry = desc->balance->entry;
 
-		WRITE_ONCE(desc->balance.limit, irq->state->limit);
+		irq_load_set_limit(desc, irq->state->limit);
 		if (irq->state->moved == now)
 			WRITE_ONCE(entry->from, entry->origin);
 		if (anew)
@@ -648,20 +647,12 @@ static void irq_balance_trace(struct irq_balance_map *map)
 
 	if (trace_irq_balance_irq_enabled()) {
 		for (i = 0; i < map->nr; i++) {
-			struct irq_balance_entry *entry = map->descs[i]->balance.entry;
+			struct irq_balance_entry *entry = map->descs[i]->balance->entry;
 
 			if (map->irqs[i].load >= IRQ_BALANCE_TRACED || map->irqs[i].state->heavy)
 				trace_irq_balance_irq(&map->irqs[i], entry->fixed, entry->allowed);
 		}
 	}
-}
-
-/* What one is told may take a CPU from others: see irq_balance_tell_all() */
-static void irq_balance_retell(struct irq_balance_map *map)
-{
-	if (map->retell)
-		irq_balance_tell_all();
-	map->retell = false;
 }
 
 /* Returns the time of the next pass, IRQ_BALANCE_NO_TIMER for none */
@@ -677,11 +668,11 @@ static u64 irq_balance_run(void)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	now = ktime_get_ns();
-	irq_balance_load_set_kick(&irq_balance_kick_irq_work, IRQ_BALANCE_QUANTUM,
-				  irq_balance_heavy_limit());
+	irq_load_set_kick(&irq_balance_kick_irq_work,
+			  irq_balance_heavy_limit(&irq_balance_settings));
 	irq_balance_collect(map, now);
 	policy->asked = asked;
-	policy->observe = irq_balance_get_mode() == IRQ_BALANCE_OBSERVE;
+	policy->observe = !irq_balance_moves();
 	policy->kicked = xchg(&irq_balance_kicked, false);
 	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
 				 map->irqs, map->nr);
@@ -692,7 +683,6 @@ static u64 irq_balance_run(void)
 				       policy->active ? policy->after : irq_balance_worst(map),
 				       moves, policy->interval_ms, asked);
 	irq_balance_publish(map, now, moves);
-	irq_balance_retell(map);
 	if (asked)
 		WRITE_ONCE(irq_balance_asked, false);
 	wake_up_all(&irq_balance_pass_wait);
@@ -758,7 +748,7 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 	const struct irq_balance_state *state = irq_balance_peek_state(desc);
 	u64 last = READ_ONCE(irq_balance_map.policy.last);
 	struct irq_balance_average avg = {};
-	struct irq_balance_load load;
+	struct irq_load load;
 	unsigned int cpu;
 
 	if (state)
@@ -770,7 +760,7 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 	if (!avg.seen)
 		return 0;
 	scoped_guard(raw_spinlock_irq, &desc->lock) {
-		irq_balance_load_peek(desc, &load);
+		irq_load_peek(desc, &load);
 		cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
 	}
 	if (cpu >= nr_cpu_ids)
@@ -812,7 +802,6 @@ static int irq_balance_thread(void *unused)
 
 	while (!kthread_should_stop()) {
 		WRITE_ONCE(irq_balance_wanted, false);
-		irq_balance_check_clock();
 		irq_balance_sleep(irq_balance_run());
 	}
 	return 0;
@@ -849,11 +838,11 @@ static void irq_balance_cancel_all(void)
 
 	lockdep_assert_held(&irq_balance_pass_mutex);
 
-	while ((desc = irq_balance_get_desc(irq))) {
+	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		scoped_guard(raw_spinlock_irq, &desc->lock) {
 			irq_balance_cancel(desc);
-			if (desc->balance.entry)
+			if (desc->balance && desc->balance->entry)
 				irq_balance_collect_result(desc, now);
 		}
 		irq_desc_put_ref(desc);
@@ -879,9 +868,12 @@ void irq_balance_restrict(void)
  * A clock that stands still for longer than a handler takes measures nothing.
  * One that counts jiffies may tick once, but not each time.
  */
-static bool irq_balance_clock_is_fine(void)
+static bool irq_balance_clock_is_good(void)
 {
 	unsigned int i;
+
+	if (!sched_clock_stable())
+		return false;
 
 	for (i = 0; i < 4; i++) {
 		u64 start = local_clock();
@@ -896,11 +888,22 @@ static bool irq_balance_clock_is_fine(void)
 /* What may fail of a start. Returns a thread that waits to be woken, or an error */
 static struct task_struct *irq_balance_prepare(void)
 {
+	struct task_struct *task;
+	int ret;
+
 	scoped_guard(mutex, &irq_balance_pass_mutex) {
 		if (!irq_balance_map.size && irq_balance_grow(&irq_balance_map))
 			return ERR_PTR(-ENOMEM);
 	}
-	return kthread_create(irq_balance_thread, NULL, "kirqd");
+
+	ret = irq_load_get();
+	if (ret)
+		return ERR_PTR(ret);
+
+	task = kthread_create(irq_balance_thread, NULL, "kirqd");
+	if (IS_ERR(task))
+		irq_load_put();
+	return task;
 }
 
 static void irq_balance_start(struct task_struct *task)
@@ -924,7 +927,6 @@ static void irq_balance_start(struct task_struct *task)
 	WRITE_ONCE(irq_balance_new_topology, true);
 	WRITE_ONCE(irq_balance_untold, true);
 	WRITE_ONCE(irq_balance_asked, false);
-	irq_balance_load_get();
 
 	irq_balance_task = task;
 	wake_up_process(task);
@@ -940,25 +942,24 @@ static void irq_balance_stop(void)
 	irq_balance_past_cpu_time += task_sched_runtime(task);
 	put_task_struct(task);
 
-	irq_balance_load_set_kick(NULL, 0, 0);
-	irq_balance_load_put();
+	irq_load_set_kick(NULL, 0);
+	irq_load_put();
 	irq_work_sync(&irq_balance_kick_irq_work);
-	scoped_guard(mutex, &irq_balance_pass_mutex) {
+	scoped_guard(mutex, &irq_balance_pass_mutex)
 		irq_balance_cancel_all();
-		irq_balance_retell(&irq_balance_map);
-	}
 }
 
 /**
  * irq_balance_set_mode - Switch the balancer off, on, or to observe
  * @mode:	the new mode
  *
- * Off leaves every interrupt where it is. Without a fine-grained local_clock()
- * on becomes observe.
+ * Off leaves every interrupt where it is. On needs a stable and fine-grained
+ * sched_clock().
  *
  * Context: process context, may sleep.
  *
- * Return: 0 or -errno, then the mode is unchanged
+ * Return: 0, -EOPNOTSUPP if the clock is not good enough, or another -errno; then
+ * the mode is unchanged
  */
 int irq_balance_set_mode(enum irq_balance_mode mode)
 {
@@ -970,14 +971,17 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	if (!irq_balance_ready)
 		return -ENODEV;
 
-	if (mode != IRQ_BALANCE_OFF && !irq_balance_clock_is_fine()) {
-		pr_warn("the clock is too coarse, loads are wrong and nothing is moved\n");
-		mode = IRQ_BALANCE_OBSERVE;
-	}
-
 	old = irq_balance_mode;
 	if (mode == old)
 		return 0;
+
+	if (mode != IRQ_BALANCE_OFF && !irq_balance_clock_is_good()) {
+		if (mode == IRQ_BALANCE_ON) {
+			pr_err("state: on needs a stable and fine-grained sched_clock(); observe is possible\n");
+			return -EOPNOTSUPP;
+		}
+		pr_warn("sched_clock() is unstable or coarse: so are the times that are shown\n");
+	}
 
 	if (mode != IRQ_BALANCE_OFF) {
 		task = irq_balance_prepare();
@@ -1064,7 +1068,7 @@ int irq_balance_count(enum irq_balance_fixed why)
 		return -ENOMEM;
 
 	irq_balance_usable_cpus(usable);
-	while ((desc = irq_balance_get_desc(irq))) {
+	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		scoped_guard(raw_spinlock_irq, &desc->lock)
 			count += irq_balance_why(desc, usable) == why;
@@ -1116,6 +1120,8 @@ static int __init irq_balance_late_init(void)
 
 	irq_balance_usable_cpus(&cpus);
 	ret = irq_balance_set_mode(mode);
+	if (ret == -EOPNOTSUPP)
+		ret = irq_balance_set_mode(IRQ_BALANCE_OBSERVE);
 	if (!ret)
 		pr_info("%s, policy %s, CPUs %*pbl\n", irq_balance_mode_names[irq_balance_mode],
 			irq_balance_policy_name(irq_balance_settings.policy),

@@ -24,16 +24,15 @@
  * The pending mask is not used: it is what readers of the affinity mask are
  * shown and what CPU hotplug makes the user's mask.
  *
- * Affinity notifiers are not called either: some save the mask that they are
- * given and write it back later. Who has to know where an interrupt really is
- * asks for it with irq_set_move_notifier().
+ * The affinity notifier is called after a move, with the mask that has not
+ * changed: some listeners save the mask that they are given and write it back
+ * later. Others need the CPU: those read the effective affinity.
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
-#include <linux/kref.h>
-#include <linux/workqueue.h>
+#include <linux/slab.h>
 
 #include "internals.h"
 
@@ -91,6 +90,7 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 	struct irq_chip *chip = irq_data_get_irq_chip(data);
 
 	lockdep_assert_held(&desc->lock);
@@ -118,141 +118,17 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 	if (irq_balance_is_redirected(data))
 		return IRQ_BALANCE_REDIRECTED;
 	/* Which do not say where they deliver, deliver to several CPUs, or lose edges */
-	if (desc->balance.chip_mask || irq_balance_may_lose_edge(desc) ||
+	if ((b && b->chip_mask) || irq_balance_may_lose_edge(desc) ||
 	    cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1)
 		return IRQ_BALANCE_CHIP;
-	if (desc->balance.opted_out)
+	if (b && b->opted_out)
 		return IRQ_BALANCE_OPTED_OUT;
+	if (irq_load_is_polled(desc))
+		return IRQ_BALANCE_POLLED;
 	if (irqd_is_setaffinity_pending(data))
 		return IRQ_BALANCE_USER_MOVE;
 
 	return IRQ_BALANCE_MOVABLE;
-}
-
-static void irq_balance_notify_work(struct work_struct *work)
-{
-	struct irq_affinity_notify *notify = container_of(work, struct irq_affinity_notify,
-							  moved_work);
-	struct irq_desc *desc = irq_to_desc(notify->irq);
-	unsigned int cpu = nr_cpu_ids;
-
-	if (desc) {
-		guard(raw_spinlock_irq)(&desc->lock);
-		/* What the user wrote is told by itself, maybe before this */
-		if (!irqd_is_setaffinity_pending(&desc->irq_data))
-			cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
-	}
-	if (cpu < nr_cpu_ids)
-		notify->moved(notify, cpumask_of(cpu));
-	kref_put(&notify->kref, notify->release);
-}
-
-/**
- * irq_balance_init_notify - Prepare an affinity notifier to be told of moves
- * @notify:	the notifier
- *
- * It is not told of any before irq_set_move_notifier().
- *
- * Context: any.
- */
-void irq_balance_init_notify(struct irq_affinity_notify *notify)
-{
-	notify->moved = NULL;
-	INIT_WORK(&notify->moved_work, irq_balance_notify_work);
-}
-
-/**
- * irq_balance_cancel_notify - Wait until an affinity notifier hears of no more moves
- * @notify:	the notifier, no descriptor points at it any more
- *
- * Context: process context, may sleep.
- */
-void irq_balance_cancel_notify(struct irq_affinity_notify *notify)
-{
-	if (cancel_work_sync(&notify->moved_work))
-		kref_put(&notify->kref, notify->release);
-}
-
-/**
- * irq_balance_notify - Tell who wants to know that an interrupt has another CPU
- * @desc:	descriptor of the interrupt, locked
- *
- * Before the balancer's first move everything is where its mask says.
- *
- * Context: any, interrupts disabled, desc->lock held.
- */
-void irq_balance_notify(struct irq_desc *desc)
-{
-	struct irq_affinity_notify *notify = desc->affinity_notify;
-
-	lockdep_assert_held(&desc->lock);
-
-	if (!desc->balance.told || !notify || !READ_ONCE(notify->moved))
-		return;
-
-	kref_get(&notify->kref);
-	if (!schedule_work(&notify->moved_work))
-		kref_put(&notify->kref, notify->release);
-}
-
-/**
- * irq_balance_get_desc - The next interrupt
- * @irq:	number to begin with
- *
- * Context: process context.
- *
- * Return: descriptor with a reference for irq_desc_put_ref(), or NULL
- */
-struct irq_desc *irq_balance_get_desc(unsigned int irq)
-{
-	struct irq_desc *desc;
-
-	guard(rcu)();
-	while ((desc = irq_find_desc_at_or_after(irq))) {
-		if (irq_desc_get_ref(desc))
-			return desc;
-		irq = irq_desc_get_irq(desc) + 1;
-	}
-	return NULL;
-}
-
-/**
- * irq_balance_tell_all - Tell all who want to know which CPU their interrupt has
- *
- * Queues share a map that has one of them per CPU, the one that came last. What one
- * queue is told takes CPUs from others, also from those that never moved.
- *
- * Context: process context.
- */
-void irq_balance_tell_all(void)
-{
-	struct irq_desc *desc;
-	unsigned int irq = 0;
-
-	while ((desc = irq_balance_get_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
-		scoped_guard(raw_spinlock_irq, &desc->lock) {
-			if (desc->affinity_notify)
-				WRITE_ONCE(desc->balance.told, true);
-			irq_balance_notify(desc);
-		}
-		irq_desc_put_ref(desc);
-	}
-}
-
-/**
- * irq_balance_mask_told - The mask was told; tell the CPUs again that are in use
- * @desc:	descriptor of the interrupt
- *
- * Who keeps both keeps the one that came last, and of the CPUs of the mask only
- * one is interrupted.
- *
- * Context: process context.
- */
-void irq_balance_mask_told(struct irq_desc *desc)
-{
-	if (READ_ONCE(desc->balance.told))
-		irq_balance_tell_all();
 }
 
 /*
@@ -262,22 +138,53 @@ void irq_balance_mask_told(struct irq_desc *desc)
 static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
-	int ret;
 
 	if (!cpu_online(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(data)))
 		return -ENODEV;
+	return irq_set_effective_cpu(data, cpu);
+}
 
-	ret = irq_set_effective_cpu(data, cpu);
-	if (!ret) {
-		WRITE_ONCE(desc->balance.told, true);
-		irq_balance_notify(desc);
-	}
-	return ret;
+/**
+ * irq_balance_alloc - Make room for what the balancer keeps of an interrupt
+ * @desc:	descriptor of the interrupt
+ *
+ * It is freed with the descriptor.
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: what is kept, or NULL if there is no memory
+ */
+struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
+{
+	struct irq_balance_desc *fresh;
+
+	if (desc->balance)
+		return desc->balance;
+
+	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+	/* May race with another caller; zeroed before it is seen */
+	if (fresh && cmpxchg(&desc->balance, NULL, fresh))
+		kfree(fresh);
+	return desc->balance;
+}
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
+
+/**
+ * irq_balance_free - Free what the balancer keeps of an interrupt
+ * @desc:	descriptor of the interrupt, not referenced any more
+ *
+ * Context: any.
+ */
+void irq_balance_free(struct irq_desc *desc)
+{
+	if (desc->balance)
+		kfree(desc->balance->entry);
+	kfree(desc->balance);
 }
 
 /**
  * irq_balance_move - Deliver an interrupt to another CPU of its affinity mask
- * @desc:	descriptor of the interrupt, locked
+ * @desc:	descriptor of the interrupt, locked, after irq_balance_alloc()
  * @cpu:	where to
  *
  * Context: any, interrupts disabled, desc->lock held.
@@ -298,13 +205,13 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 		return -EPERM;
 
 	if (irq_can_move_pcntxt(data)) {
-		desc->balance.error = irq_balance_set_cpu(desc, cpu);
+		desc->balance->error = irq_balance_set_cpu(desc, cpu);
 	} else {
-		desc->balance.target = cpu;
-		desc->balance.error = -EINPROGRESS;
+		desc->balance->target = cpu;
+		desc->balance->error = -EINPROGRESS;
 		irqd_set(data, IRQD_BALANCE_PENDING);
 	}
-	return desc->balance.error;
+	return desc->balance->error;
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move, "balance_torture");
 
@@ -321,7 +228,7 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_move, "balance_torture");
  */
 int irq_balance_move_result(struct irq_desc *desc)
 {
-	int ret = desc->balance.error;
+	int ret = desc->balance->error;
 
 	lockdep_assert_held(&desc->lock);
 
@@ -329,7 +236,7 @@ int irq_balance_move_result(struct irq_desc *desc)
 		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
 		ret = -ETIMEDOUT;
 	}
-	desc->balance.error = 0;
+	desc->balance->error = 0;
 	return ret;
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
@@ -355,7 +262,7 @@ bool irq_balance_move_masked(struct irq_desc *desc)
 		return false;
 
 	irqd_clear(data, IRQD_BALANCE_PENDING);
-	desc->balance.error = irq_balance_set_cpu(desc, desc->balance.target);
+	desc->balance->error = irq_balance_set_cpu(desc, desc->balance->target);
 	return true;
 }
 
@@ -373,6 +280,6 @@ void irq_balance_cancel(struct irq_desc *desc)
 {
 	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING)) {
 		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
-		desc->balance.error = -ECANCELED;
+		desc->balance->error = -ECANCELED;
 	}
 }

@@ -9,7 +9,6 @@
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
-#include <linux/slab.h>
 
 /**
  * enum irq_balance_fixed - Why an interrupt is left where it is
@@ -27,7 +26,9 @@
  * @IRQ_BALANCE_REDIRECTED:	would cost an IPI each time
  * @IRQ_BALANCE_CHIP:		the chip does not name one CPU, keeps its route in
  *				the affinity mask, or could lose an edge
- * @IRQ_BALANCE_OPTED_OUT:	the user said so
+ * @IRQ_BALANCE_OPTED_OUT:	the user opted out
+ * @IRQ_BALANCE_POLLED:		its NAPI is polled by a thread or a busy poller, which
+ *				the scheduler places: its load is not known
  * @IRQ_BALANCE_USER_MOVE:	a write to the mask has not taken effect yet
  * @IRQ_BALANCE_BANNED:		its number or action is in the list of banned ones
  * @IRQ_BALANCE_PINNED:		the mask leaves no choice
@@ -50,6 +51,7 @@ enum irq_balance_fixed {
 	IRQ_BALANCE_REDIRECTED,
 	IRQ_BALANCE_CHIP,
 	IRQ_BALANCE_OPTED_OUT,
+	IRQ_BALANCE_POLLED,
 	IRQ_BALANCE_USER_MOVE,
 	IRQ_BALANCE_BANNED,
 	IRQ_BALANCE_PINNED,
@@ -57,6 +59,22 @@ enum irq_balance_fixed {
 };
 
 #ifdef CONFIG_IRQ_BALANCE
+
+/**
+ * struct irq_balance_desc - What the balancer keeps of one interrupt
+ * @target:	CPU to move to, valid with IRQD_BALANCE_PENDING
+ * @error:	outcome of the last move
+ * @opted_out:	not to be moved, the user opted out
+ * @chip_mask:	not to be moved, as the chip keeps its route in the mask
+ * @entry:	what the thread remembers of the interrupt
+ */
+struct irq_balance_desc {
+	unsigned int			target;
+	int				error;
+	bool				opted_out;
+	bool				chip_mask;
+	struct irq_balance_entry	*entry;
+};
 
 extern const struct attribute_group irq_balance_irq_group;
 
@@ -66,27 +84,14 @@ int irq_balance_move_result(struct irq_desc *desc);
 bool irq_balance_move_masked(struct irq_desc *desc);
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
-void irq_balance_notify(struct irq_desc *desc);
-struct irq_desc *irq_balance_get_desc(unsigned int irq);
-void irq_balance_tell_all(void);
-void irq_balance_mask_told(struct irq_desc *desc);
-void irq_balance_init_notify(struct irq_affinity_notify *notify);
-void irq_balance_cancel_notify(struct irq_affinity_notify *notify);
-
-static inline void irq_balance_free_desc(struct irq_desc *desc)
-{
-	kfree(desc->balance.entry);
-}
+struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc);
+void irq_balance_free(struct irq_desc *desc);
 
 #else /* CONFIG_IRQ_BALANCE */
 
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
-static inline void irq_balance_notify(struct irq_desc *desc) { }
-static inline void irq_balance_mask_told(struct irq_desc *desc) { }
-static inline void irq_balance_init_notify(struct irq_affinity_notify *notify) { }
-static inline void irq_balance_cancel_notify(struct irq_affinity_notify *notify) { }
-static inline void irq_balance_free_desc(struct irq_desc *desc) { }
+static inline void irq_balance_free(struct irq_desc *desc) { }
 
 #endif /* !CONFIG_IRQ_BALANCE */
 

@@ -259,7 +259,7 @@ u64 irq_balance_average_load(const struct irq_balance_average *avg)
  */
 u32 irq_balance_limit(u64 rate)
 {
-	u64 limit = IRQ_BALANCE_QUANTUM * IRQ_BALANCE_FULL >> 10;
+	u64 limit = (u64)IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL >> 10;
 
 	/* A rate is at most 2^10 times IRQ_BALANCE_LOAD_MAX, below 2^43. */
 	rate >>= 10;
@@ -269,6 +269,17 @@ u32 irq_balance_limit(u64 rate)
 	}
 	limit = rate ? div_u64(limit, (u32)rate) : LIMIT_MAX;
 	return (u32)min_t(u64, limit, LIMIT_MAX);
+}
+
+/**
+ * irq_balance_heavy_limit - the limit of an interrupt that no pass has seen
+ * @set:	settings
+ *
+ * Return: ns in which an interrupt charges one quantum that is just heavy.
+ */
+u32 irq_balance_heavy_limit(const struct irq_balance_settings *set)
+{
+	return irq_balance_limit((u64)set->heavy * (IRQ_BALANCE_FULL / 1000));
 }
 
 /**

@@ -13,6 +13,8 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "load_charge.h"
+
 struct irq_balance_work;
 
 /* The capacity of the fastest CPU, as SCHED_CAPACITY_SCALE. */
@@ -23,15 +25,6 @@ struct irq_balance_work;
 
 /* &irq_balance.next when the thread shall sleep until it is kicked. */
 #define IRQ_BALANCE_NO_TIMER	(~0ULL)
-
-/*
- * The sampled path of interrupt entry looks at the rate of an interrupt each
- * time this much handler time (ns) was charged to it, see irq_balance_kick().
- */
-#define IRQ_BALANCE_QUANTUM	2000000U
-
-/* For an interrupt that no pass has seen: the limit of 2 % of a CPU, ns. */
-#define IRQ_BALANCE_LIMIT_NEW	100000000U
 
 /* No time is that short: never kick. */
 #define IRQ_BALANCE_LIMIT_NEVER	1U
@@ -321,6 +314,7 @@ int irq_balance_settings_put(struct irq_balance_settings *set,
 int irq_balance_settings_check(const struct irq_balance_settings *set);
 int irq_balance_settings_store(struct irq_balance_settings *set,
 			       const struct irq_balance_knob *knob, u32 value);
+u32 irq_balance_heavy_limit(const struct irq_balance_settings *set);
 size_t irq_balance_work_size(unsigned int nr_irqs, unsigned int nr_cpus);
 void irq_balance_set_work(struct irq_balance *bal, void *work,
 			  unsigned int nr_irqs, unsigned int nr_cpus);
@@ -332,24 +326,25 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 			      struct irq_balance_irq *irqs, unsigned int nr_irqs);
 
 /**
- * irq_balance_kick - whether an interrupt shall wake the sleeping thread
+ * irq_balance_kick - Whether an interrupt wakes the sleeping thread
+ * @set:	settings
  * @state:	the interrupt's state
- * @elapsed:	ns in which IRQ_BALANCE_QUANTUM ns of handler time, on
- *		whatever CPU, were charged to it
+ * @elapsed:	ns in which IRQ_LOAD_QUANTUM ns were charged to it, on whatever CPU
  *
- * The last pass worked out the rate at which the interrupt would turn heavy,
- * or would have risen enough to make a plan worth it.
+ * What the load map does, as it is given these limits.
  *
  * Context: any, lockless: a torn or stale limit costs one needless pass or
  * one quantum of delay.
  * Return: true when the thread is to be kicked.
  */
-static inline bool irq_balance_kick(const struct irq_balance_state *state,
+static inline bool irq_balance_kick(const struct irq_balance_settings *set,
+				    const struct irq_balance_state *state,
 				    u64 elapsed)
 {
 	u32 limit = READ_ONCE(state->limit);
 
-	return elapsed < (limit ? limit : IRQ_BALANCE_LIMIT_NEW);
+	return irq_load_rises(IRQ_LOAD_QUANTUM, elapsed,
+			      limit ? limit : irq_balance_heavy_limit(set));
 }
 
 #endif /* _KERNEL_IRQ_BALANCE_PLAN_H */

@@ -228,6 +228,7 @@ static const char * const irq_balance_fixed_names[] = {
 	[IRQ_BALANCE_REDIRECTED]	= "redirected",
 	[IRQ_BALANCE_CHIP]		= "chip",
 	[IRQ_BALANCE_OPTED_OUT]		= "opted-out",
+	[IRQ_BALANCE_POLLED]		= "polled",
 	[IRQ_BALANCE_USER_MOVE]		= "user-move",
 	[IRQ_BALANCE_BANNED]		= "banned",
 	[IRQ_BALANCE_PINNED]		= "pinned",
@@ -256,7 +257,9 @@ static struct irq_desc *irq_balance_to_desc(struct kobject *kobj)
 
 static ssize_t balance_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", !READ_ONCE(irq_balance_to_desc(kobj)->balance.opted_out));
+	struct irq_balance_desc *b = READ_ONCE(irq_balance_to_desc(kobj)->balance);
+
+	return sysfs_emit(buf, "%d\n", !(b && READ_ONCE(b->opted_out)));
 }
 
 static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
@@ -269,9 +272,11 @@ static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
 		pr_err_ratelimited("irq/%u/balance: expected 0 or 1\n", irq_desc_get_irq(desc));
 		return -EINVAL;
 	}
+	if (!irq_balance_alloc(desc))
+		return -ENOMEM;
 
 	scoped_guard(raw_spinlock_irq, &desc->lock) {
-		desc->balance.opted_out = !balance;
+		desc->balance->opted_out = !balance;
 		if (!balance)
 			irq_balance_cancel(desc);
 	}
@@ -340,7 +345,7 @@ static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *a
 
 static struct kobj_attribute irq_balance_load_attr = __ATTR_RO(load_ns_per_s);
 
-/* What an interrupt has cost: name and place in struct irq_balance_load */
+/* What an interrupt has cost: name and place in struct irq_load */
 struct irq_balance_load_attr {
 	struct kobj_attribute	attr;
 	size_t			offset;
@@ -350,17 +355,17 @@ static ssize_t irq_balance_load_show(struct kobject *kobj, struct kobj_attribute
 {
 	size_t offset = container_of(attr, struct irq_balance_load_attr, attr)->offset;
 	struct irq_desc *desc = irq_balance_to_desc(kobj);
-	struct irq_balance_load load;
+	struct irq_load load;
 
 	scoped_guard(raw_spinlock_irq, &desc->lock)
-		irq_balance_load_peek(desc, &load);
+		irq_load_peek(desc, &load);
 	return sysfs_emit(buf, "%llu\n", *(u64 *)((void *)&load + offset));
 }
 
 #define IRQ_BALANCE_LOAD(_name, _member)						\
 static struct irq_balance_load_attr irq_balance_##_name = {				\
 	.attr	= __ATTR(_name, 0444, irq_balance_load_show, NULL),			\
-	.offset	= offsetof(struct irq_balance_load, _member),				\
+	.offset	= offsetof(struct irq_load, _member),				\
 }
 
 IRQ_BALANCE_LOAD(load_time_ns, time_ns);
@@ -371,10 +376,10 @@ IRQ_BALANCE_LOAD(load_count, count);
 static ssize_t load_max_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	struct irq_desc *desc = irq_balance_to_desc(kobj);
-	struct irq_balance_load load;
+	struct irq_load load;
 
 	scoped_guard(raw_spinlock_irq, &desc->lock)
-		irq_balance_load_peek(desc, &load);
+		irq_load_peek(desc, &load);
 	return sysfs_emit(buf, "%u\n", load.max_ns);
 }
 

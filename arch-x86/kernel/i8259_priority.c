@@ -161,9 +161,9 @@ static void i8259_measure_lines(void)
 
 	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
 		struct i8259_line *line = &i8259_lines[irq];
-		struct irq_balance_load load;
+		struct irq_load load;
 
-		if (!i8259_is_pic_line(irq) || irq_balance_load_read(irq, &load)) {
+		if (!i8259_is_pic_line(irq) || irq_load_read(irq, &load)) {
 			line->used = false;
 			continue;
 		}
@@ -229,16 +229,15 @@ static int i8259_measure_start(void)
 	if (i8259_measuring)
 		return 0;
 
-	ret = irq_balance_load_get();
+	ret = irq_load_get();
 	if (ret) {
-		pr_warn("auto and measure need the load map (CONFIG_IRQ_BALANCE_LOAD): %pe\n",
-			ERR_PTR(ret));
+		pr_warn("auto and measure cannot time interrupts: %pe\n", ERR_PTR(ret));
 		return ret;
 	}
 
 	/* Measure nothing where there is nothing to gain */
 	if (!i8259_pic_lines()) {
-		irq_balance_load_put();
+		irq_load_put();
 		return 0;
 	}
 
@@ -261,7 +260,7 @@ static void i8259_measure_stop(void)
 
 	i8259_measuring = false;
 	cancel_delayed_work(&i8259_measure_work);
-	irq_balance_load_put();
+	irq_load_put();
 }
 
 /*

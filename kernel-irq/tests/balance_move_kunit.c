@@ -104,6 +104,7 @@ static struct fake *fake_irq(struct kunit *test, struct irq_chip *chip)
 	fake->irq = irq;
 	fake->desc = irq_to_desc(irq);
 	KUNIT_ASSERT_NOT_NULL(test, fake->desc);
+	KUNIT_ASSERT_NOT_NULL(test, irq_balance_alloc(fake->desc));
 
 	irq_set_chip_and_handler(irq, chip, handle_edge_irq);
 	irq_set_chip_data(irq, fake);
@@ -328,10 +329,10 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_FORWARDED);
 	irqd_clear(data, IRQD_FORWARDED_TO_VCPU);
 
-	fake->desc->balance.opted_out = true;
+	fake->desc->balance->opted_out = true;
 	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_OPTED_OUT);
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
-	fake->desc->balance.opted_out = false;
+	fake->desc->balance->opted_out = false;
 
 	irq_data_update_effective_affinity(data, cpu_online_mask);
 	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
@@ -392,9 +393,8 @@ static void edges_are_not_lost(struct kunit *test)
 struct fake_notify {
 	struct irq_affinity_notify	notify;
 	struct cpumask			mask;
-	struct cpumask			moved;
-	unsigned int			masks;
-	unsigned int			moves;
+	unsigned int			cpu;
+	unsigned int			calls;
 };
 
 static void fake_notify_mask(struct irq_affinity_notify *notify, const cpumask_t *mask)
@@ -402,81 +402,60 @@ static void fake_notify_mask(struct irq_affinity_notify *notify, const cpumask_t
 	struct fake_notify *fake = container_of(notify, struct fake_notify, notify);
 
 	cpumask_copy(&fake->mask, mask);
-	fake->masks++;
-}
-
-static void fake_notify_move(struct irq_affinity_notify *notify, const cpumask_t *mask)
-{
-	struct fake_notify *fake = container_of(notify, struct fake_notify, notify);
-
-	cpumask_copy(&fake->moved, mask);
-	fake->moves++;
+	fake->cpu = cpumask_first(irq_effective_affinity_or(notify->irq, mask));
+	fake->calls++;
 }
 
 static void fake_notify_release(struct kref *kref) { }
 
-/* As when the CPU it was on goes offline */
-static void fake_hotplug(struct fake *fake)
+static void expect_notified(struct kunit *test, struct fake_notify *n, unsigned int calls,
+			    const struct cpumask *mask, unsigned int cpu)
 {
-	guard(raw_spinlock_irqsave)(&fake->desc->lock);
-	irq_balance_notify(fake->desc);
+	flush_work(&n->notify.work);
+	KUNIT_EXPECT_EQ(test, n->calls, calls);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->mask, mask));
+	KUNIT_EXPECT_EQ(test, n->cpu, cpu);
 }
 
-static void notifier_is_told_the_mask_only(struct kunit *test)
+/* Some listeners save what they are given and write it back: never the CPU in use */
+static void notifier_gets_the_mask(struct kunit *test)
 {
 	struct irq_chip *chips[] = { &fake_direct_chip, &fake_deferred_chip };
 	struct fake_notify *n = kunit_kzalloc(test, sizeof(*n), GFP_KERNEL);
-	unsigned int i, to;
-	bool pending;
+	unsigned int i, from, to;
 
 	KUNIT_ASSERT_NOT_NULL(test, n);
 	for (i = 0; i < ARRAY_SIZE(chips); i++) {
 		struct fake *fake = fake_irq(test, chips[i]);
 
 		fake_raise(fake);
+		from = fake_cpu(fake);
 		to = other_cpu(fake);
 		memset(n, 0, sizeof(*n));
 		n->notify.notify = fake_notify_mask;
 		n->notify.release = fake_notify_release;
 		KUNIT_ASSERT_EQ(test, irq_set_affinity_notifier(fake->irq, &n->notify), 0);
-		irq_set_move_notifier(&n->notify, fake_notify_move);
-
-		/* Hotplug moves what the balancer never did: as without it */
-		fake_hotplug(fake);
-		flush_work(&n->notify.moved_work);
-		KUNIT_EXPECT_EQ(test, n->moves, 0);
 
 		fake_move(fake, to);
 		fake_raise(fake);
-		flush_work(&n->notify.moved_work);
-		KUNIT_EXPECT_EQ(test, n->moves, 1);
-		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->moved, cpumask_of(to)));
-		KUNIT_EXPECT_EQ(test, n->masks, 0);
+		expect_notified(test, n, 1, cpu_online_mask, to);
 
-		/* Which fails, so there is nothing to tell */
+		/* A move that fails changes nothing */
 		fake->error = -EBUSY;
-		fake_move(fake, other_cpu(fake));
+		fake_move(fake, from);
 		fake_raise(fake);
-		flush_work(&n->notify.moved_work);
-		KUNIT_EXPECT_EQ(test, n->moves, 1);
+		expect_notified(test, n, 1, cpu_online_mask, to);
 		fake->error = 0;
 
-		/* What is told last is the CPU in use, but not that before the user's */
-		irq_set_affinity(fake->irq, cpumask_of(to));
-		flush_work(&n->notify.work);
-		flush_work(&n->notify.moved_work);
-		KUNIT_EXPECT_EQ(test, n->masks, 1);
-		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->mask, cpumask_of(to)));
-		pending = irqd_is_setaffinity_pending(&fake->desc->irq_data);
-		KUNIT_EXPECT_EQ(test, pending, chips[i] == &fake_deferred_chip);
-		KUNIT_EXPECT_EQ(test, n->moves, pending ? 1 : 2);
-		fake_hotplug(fake);
-		flush_work(&n->notify.moved_work);
-		KUNIT_EXPECT_EQ(test, n->moves, pending ? 1 : 3);
-		fake_raise(fake);
-		flush_work(&n->notify.moved_work);
-		KUNIT_EXPECT_EQ(test, n->moves, pending ? 2 : 3);
-		KUNIT_EXPECT_TRUE(test, cpumask_equal(&n->moved, cpumask_of(to)));
+		/* A listener that needs the CPU is called when it changes, not only before */
+		irq_set_affinity(fake->irq, cpumask_of(from));
+		if (irqd_is_setaffinity_pending(&fake->desc->irq_data)) {
+			expect_notified(test, n, 2, cpumask_of(from), to);
+			fake_raise(fake);
+			expect_notified(test, n, 3, cpumask_of(from), from);
+		} else {
+			expect_notified(test, n, 2, cpumask_of(from), from);
+		}
 		irq_set_affinity_notifier(fake->irq, NULL);
 	}
 }
@@ -512,63 +491,17 @@ static void rmap_follows(struct kunit *test)
 
 		fake_move(fake, to);
 		fake_raise(fake);
-		flush_work(&notify->moved_work);
+		flush_work(&notify->work);
 		expect_nearest(test, rmap, to);
 
 		/* Of the CPUs that the user wrote it is one */
 		KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpu_online_mask), 0);
 		flush_work(&notify->work);
-		flush_work(&notify->moved_work);
 		fake_raise(fake);
-		flush_work(&notify->moved_work);
+		flush_work(&notify->work);
 		expect_nearest(test, rmap, fake_cpu(fake));
 		free_irq_cpu_rmap(rmap);
 	}
-}
-
-static void expect_on(struct kunit *test, struct cpu_rmap *rmap, unsigned int cpu, u16 index)
-{
-	KUNIT_EXPECT_EQ(test, rmap->near[cpu].dist, 0);
-	KUNIT_EXPECT_EQ(test, rmap->near[cpu].index, index);
-}
-
-/* One of two queues moves, the other stays and has its CPU for itself */
-static void rmap_is_shared(struct kunit *test)
-{
-	struct irq_affinity_notify *notify[2];
-	struct cpu_rmap *rmap;
-	struct fake *fake[2];
-	unsigned int i, stays, to;
-
-	if (!IS_ENABLED(CONFIG_CPU_RMAP))
-		kunit_skip(test, "needs CPU_RMAP");
-
-	rmap = alloc_irq_cpu_rmap(2);
-	KUNIT_ASSERT_NOT_NULL(test, rmap);
-	for (i = 0; i < 2; i++) {
-		fake[i] = fake_irq(test, &fake_direct_chip);
-		KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, fake[i]->irq), 0);
-		notify[i] = READ_ONCE(fake[i]->desc->affinity_notify);
-	}
-	stays = fake_cpu(fake[0]);
-	to = other_cpu(fake[1]);
-	KUNIT_ASSERT_EQ(test, stays, fake_cpu(fake[1]));
-
-	fake_move(fake[1], to);
-	irq_balance_tell_all();
-	for (i = 0; i < 2; i++)
-		flush_work(&notify[i]->moved_work);
-	expect_on(test, rmap, stays, 0);
-	expect_on(test, rmap, to, 1);
-
-	/* The mask has the other's CPU too, which that one keeps */
-	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake[0]->irq, cpu_online_mask), 0);
-	flush_work(&notify[0]->work);
-	for (i = 0; i < 2; i++)
-		flush_work(&notify[i]->moved_work);
-	expect_on(test, rmap, stays, 0);
-	expect_on(test, rmap, to, 1);
-	free_irq_cpu_rmap(rmap);
 }
 
 static irqreturn_t thread_handler(int irq, void *data)
@@ -615,9 +548,8 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(shutdown_calls_it_off),
 	KUNIT_CASE(fixed_ones_stay),
 	KUNIT_CASE(edges_are_not_lost),
-	KUNIT_CASE(notifier_is_told_the_mask_only),
+	KUNIT_CASE(notifier_gets_the_mask),
 	KUNIT_CASE(rmap_follows),
-	KUNIT_CASE(rmap_is_shared),
 	KUNIT_CASE(thread_follows),
 	{}
 };

@@ -100,8 +100,8 @@ enum bt_flavour {
  * @mask:	affinity mask as last written, under desc->lock
  * @writing:	the same, or the mask that is being written, under desc->lock
  * @notified:	mask that the notifier was told last, under desc->lock
- * @told:	CPU that it was told last, under desc->lock
- * @tells:	the notifier is told of the CPU, under desc->lock
+ * @notified_cpu: CPU that it found the interrupt on then, under desc->lock
+ * @routed:	the route has changed since the notifier was set, under desc->lock
  * @random:	what the chip does, under desc->lock
  * @lock:	the wire: @route, @masked, @latched, @in_service, @active
  * @route:	CPU that is interrupted
@@ -129,8 +129,8 @@ struct bt_source {
 	struct cpumask			mask;
 	struct cpumask			writing;
 	struct cpumask			notified;
-	unsigned int			told;
-	bool				tells;
+	unsigned int			notified_cpu;
+	bool				routed;
 	struct torture_random_state	random;
 	raw_spinlock_t			lock;
 	unsigned int			route;
@@ -384,7 +384,7 @@ static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bo
 	if (mover && bt_is_managed(s))
 		bt_fail(others, "irq %u is managed and goes to CPU%u", s->irq, cpu);
 
-	s->tells = mover || (dying && irq_data_to_desc(data)->balance.told);
+	s->routed = true;
 	scoped_guard(raw_spinlock, &s->lock) {
 		if (mover && s->route != cpu)
 			atomic_long_inc(&bt_stats.moves);
@@ -494,16 +494,9 @@ static void bt_notify(struct irq_affinity_notify *notify, const cpumask_t *mask)
 
 	guard(raw_spinlock_irq)(&irq_data_to_desc(s->data)->lock);
 	cpumask_copy(&s->notified, mask);
-}
-
-static void bt_notify_moved(struct irq_affinity_notify *notify, const cpumask_t *mask)
-{
-	struct bt_source *s = bt_source_of(notify);
-
-	guard(raw_spinlock_irq)(&irq_data_to_desc(s->data)->lock);
 	/* Often, as it can be seen until the next move only */
 	if (break_rule != BREAK_UNTOLD || torture_random(&s->random) % 8)
-		s->told = cpumask_first(mask);
+		s->notified_cpu = cpumask_first(irq_data_get_effective_affinity_mask(s->data));
 	atomic_long_inc(&bt_stats.notifications);
 }
 
@@ -513,16 +506,11 @@ static void bt_notify_release(struct kref *ref)
 
 static int bt_add_notifier(struct bt_source *s)
 {
-	int ret;
-
 	memset(&s->notify, 0, sizeof(s->notify));
 	s->notify.notify = bt_notify;
 	s->notify.release = bt_notify_release;
-	s->tells = false;
-	ret = irq_set_affinity_notifier(s->irq, &s->notify);
-	if (!ret)
-		irq_set_move_notifier(&s->notify, bt_notify_moved);
-	return ret;
+	s->routed = false;
+	return irq_set_affinity_notifier(s->irq, &s->notify);
 }
 
 /* What the user wrote, and where the interrupt goes */
@@ -558,10 +546,10 @@ static void bt_check(struct bt_source *s)
 	if (!cpu_online(cpu))
 		bt_fail(dead_cpu, "irq %u is on CPU%u, which is offline", s->irq, cpu);
 
-	if (bt_has_notifier(s) && s->tells && s->told != cpu &&
-	    !work_busy(&s->notify.moved_work))
-		bt_fail(others, "irq %u is on CPU%u, its notifier was told %u", s->irq, cpu,
-			s->told);
+	if (bt_has_notifier(s) && s->routed && s->notified_cpu != cpu &&
+	    !work_busy(&s->notify.work))
+		bt_fail(others, "irq %u is on CPU%u, its notifier was last called on %u", s->irq,
+			cpu, s->notified_cpu);
 
 	guard(raw_spinlock)(&s->lock);
 	if (cpu != s->route)
@@ -682,6 +670,11 @@ static int bt_create_mapping(struct bt_source *s)
 		return -ENOMEM;
 
 	s->data = irq_get_irq_data(s->irq);
+	if (!irq_balance_alloc(irq_data_to_desc(s->data))) {
+		irq_dispose_mapping(s->irq);
+		s->irq = 0;
+		return -ENOMEM;
+	}
 	cpumask_copy(&s->mask, cpu_possible_mask);
 	cpumask_copy(&s->writing, cpu_possible_mask);
 	atomic_long_inc(&bt_stats.descriptors);
@@ -736,14 +729,14 @@ static void bt_move(struct bt_source *s, struct torture_random_state *random)
 
 	broken = bt_break(BREAK_OPT_OUT, random);
 	opted_out = broken || !(torture_random(random) % 64);
-	desc->balance.opted_out = opted_out && !broken;
+	desc->balance->opted_out = opted_out && !broken;
 	if (bt_is_managed(s) && bt_break(BREAK_MANAGED, random))
 		irqd_clear(s->data, IRQD_AFFINITY_MANAGED);
 	ret = irq_balance_move(desc, cpu);
 	if ((opted_out || bt_is_managed(s)) && ret != -EPERM)
 		bt_fail(others, "irq %u is %s and moves: %d", s->irq,
 			opted_out ? "opted out" : "managed", ret);
-	desc->balance.opted_out = false;
+	desc->balance->opted_out = false;
 	if (bt_is_managed(s))
 		irqd_set(s->data, IRQD_AFFINITY_MANAGED);
 

@@ -63,6 +63,9 @@ MODULE_PARM_DESC(hidden, "per cent of what is burnt that the account does not te
 static int oops = -1;
 module_param(oops, int, 0444);
 MODULE_PARM_DESC(oops, "source whose thread dies of a BUG()");
+static bool set_irq;
+module_param(set_irq, bool, 0444);
+MODULE_PARM_DESC(set_irq, "NAPI instances name their interrupts");
 static int lines[MAX_SOURCES], nr_lines;
 module_param_array(lines, int, &nr_lines, 0444);
 
@@ -76,7 +79,7 @@ static struct source {
 	struct irq_poll		poll;
 	struct napi_struct	napi;
 	atomic_t		napi_left;
-	u32			hard_ns, soft_ns, poll_ns, napi_ns, thread_ns, rate;
+	u32			hard_ns, soft_ns, poll_ns, napi_ns, endless_ns, thread_ns, rate;
 	u64			hard, soft, thread, count, ksoftirqd;
 	struct task_struct	*forced;
 	bool			telling;
@@ -85,6 +88,15 @@ static unsigned int nr_sources;
 static struct dentry *dir;
 static struct net_device *netdev;
 static bool running;
+
+/* NAPI that no interrupt schedules, on serve_cpu, as gro_cells or a tunnel has it */
+static unsigned int serve_cpu = 1;
+module_param(serve_cpu, uint, 0444);
+static struct foreign {
+	struct napi_struct	napi;
+	struct hrtimer		timer;
+	u32			ns, rate;
+} foreign;
 
 /*
  * Of one CPU, by the tracepoints; softirqs without the handlers in them; all but
@@ -315,6 +327,8 @@ static irqreturn_t source_handler(int irq, void *data)
 			tasklet_schedule(&s->tasklet);
 		if (IS_ENABLED(CONFIG_IRQ_POLL) && s->poll_ns)
 			irq_poll_sched(&s->poll);
+		if (s->endless_ns)
+			napi_schedule(&s->napi);
 		if (s->napi_ns) {
 			atomic_add(s->napi_ns, &s->napi_left);
 			napi_schedule(&s->napi);
@@ -355,8 +369,16 @@ static int source_napi(struct napi_struct *napi, int budget)
 	u32 ns = min(atomic_read(&s->napi_left), (int)NAPI_SLICE);
 	u64 start = handler_clock(), spent;
 
+	/* As a NIC in overload: it uses up its budget each time, and no interrupt comes */
+	if (s->endless_ns)
+		ns = running ? s->endless_ns : 0;
 	burn(ns);
-	if (!atomic_sub_return(ns, &s->napi_left)) {
+	if (s->endless_ns) {
+		if (!ns) {
+			budget = 0;
+			napi_complete(napi);
+		}
+	} else if (!atomic_sub_return(ns, &s->napi_left)) {
 		budget = 0;
 		napi_complete(napi);
 	}
@@ -365,6 +387,27 @@ static int source_napi(struct napi_struct *napi, int budget)
 	if (!strncmp(current->comm, "ksoftirqd/", 10))
 		s->ksoftirqd += spent;
 	return budget;
+}
+
+static int foreign_poll(struct napi_struct *napi, int budget)
+{
+	burn(foreign.ns);
+	napi_complete(napi);
+	return 0;
+}
+
+static enum hrtimer_restart foreign_timer(struct hrtimer *timer)
+{
+	if (!running || !foreign.rate)
+		return HRTIMER_NORESTART;
+	napi_schedule(&foreign.napi);
+	hrtimer_forward_now(timer, ns_to_ktime(NSEC_PER_SEC / foreign.rate));
+	return HRTIMER_RESTART;
+}
+
+static void start_foreign(void *data)
+{
+	hrtimer_start(&foreign.timer, 0, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 static irqreturn_t source_thread(int irq, void *data)
@@ -410,9 +453,12 @@ static int run_set(void *data, u64 value)
 	running = false;
 	for (int i = 0; i < nr_sources; i++)
 		hrtimer_cancel(&sources[i].timer);
+	hrtimer_cancel(&foreign.timer);
 	if (!value)
 		return 0;
 	running = true;
+	if (foreign.rate)
+		smp_call_function_single(serve_cpu, start_foreign, NULL, 1);
 	return smp_call_function_single(raise_cpu, start_here, NULL, 1);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(run_fops, run_get, run_set, "%llu\n");
@@ -498,6 +544,8 @@ static int source_add(struct source *s, unsigned int irq, unsigned long flags)
 	if (IS_ENABLED(CONFIG_IRQ_POLL))
 		irq_poll_init(&s->poll, 1, source_poll);
 	netif_napi_add(netdev, &s->napi, source_napi);
+	if (set_irq)
+		netif_napi_set_irq(&s->napi, irq);
 	napi_enable(&s->napi);
 	hrtimer_setup(&s->timer, source_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	ret = request_threaded_irq(irq, source_handler, source_thread, flags, "known_cost", s);
@@ -513,6 +561,7 @@ static int source_add(struct source *s, unsigned int irq, unsigned long flags)
 	debugfs_create_u32("soft_ns", 0600, d, &s->soft_ns);
 	debugfs_create_u32("poll_ns", 0600, d, &s->poll_ns);
 	debugfs_create_u32("napi_ns", 0600, d, &s->napi_ns);
+	debugfs_create_u32("endless_ns", 0600, d, &s->endless_ns);
 	debugfs_create_u32("thread_ns", 0600, d, &s->thread_ns);
 	debugfs_create_u32("rate", 0600, d, &s->rate);
 	debugfs_create_file("bench", 0400, d, s, &bench_fops);
@@ -583,6 +632,9 @@ static void free_all(void)
 		if (!sources[i].pdev)
 			source_remove(&sources[i]);
 	}
+	hrtimer_cancel(&foreign.timer);
+	napi_disable(&foreign.napi);
+	netif_napi_del(&foreign.napi);
 	free_netdev(netdev);
 	probes_remove();
 }
@@ -602,13 +654,20 @@ static int __init known_cost_init(void)
 		probes_remove();
 		return -ENOMEM;
 	}
+	netif_napi_add(netdev, &foreign.napi, foreign_poll);
+	napi_enable(&foreign.napi);
+	hrtimer_setup(&foreign.timer, foreign_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	dir = debugfs_create_dir("known_cost", NULL);
+	debugfs_create_u32("foreign_ns", 0600, dir, &foreign.ns);
+	debugfs_create_u32("foreign_rate", 0600, dir, &foreign.rate);
 	debugfs_create_file_unsafe("run", 0600, dir, NULL, &run_fops);
 	debugfs_create_file("account", 0400, dir, NULL, &account_fops);
 	debugfs_create_file("softirqs", 0400, dir, NULL, &softirqs_fops);
 	ret = pci_register_driver(&edu_driver);
 	if (ret) {
 		debugfs_remove(dir);
+		napi_disable(&foreign.napi);
+		netif_napi_del(&foreign.napi);
 		free_netdev(netdev);
 		probes_remove();
 		return ret;

@@ -106,8 +106,8 @@ static void accrue(u64 *time, u64 *rest, u64 rate, u64 ms)
 /* Clock (ns) when the present quantum is full at this rate. */
 static u64 quantum_full(const struct sim *s, const struct sim_irq *irq, u64 rate)
 {
-	u64 left = irq->charged < IRQ_BALANCE_QUANTUM ?
-		   IRQ_BALANCE_QUANTUM - irq->charged : 0;
+	u64 left = irq->charged < IRQ_LOAD_QUANTUM ?
+		   IRQ_LOAD_QUANTUM - irq->charged : 0;
 
 	return clock_ns(s->now) + left * NSEC_PER_SEC / rate;
 }
@@ -126,7 +126,7 @@ static void advance(struct sim *s, u64 ms)
 		if (!rate)
 			continue;
 		full = quantum_full(s, irq, rate);
-		each = IRQ_BALANCE_QUANTUM * NSEC_PER_SEC / rate;
+		each = (u64)IRQ_LOAD_QUANTUM * NSEC_PER_SEC / rate;
 		if (full > clock_ns(ms)) {
 			irq->charged += rate * (span / 1000) +
 					rate * (span % 1000) / 1000;
@@ -160,10 +160,10 @@ static u64 next_kick(const struct sim *s)
 		if (!rate)
 			continue;
 		full = quantum_full(s, irq, rate);
-		each = IRQ_BALANCE_QUANTUM * NSEC_PER_SEC / rate;
-		if (irq_balance_kick(&irq->state, full - irq->since))
+		each = (u64)IRQ_LOAD_QUANTUM * NSEC_PER_SEC / rate;
+		if (irq_balance_kick(&s->opt->set, &irq->state, full - irq->since))
 			first = min(first, full);
-		else if (irq_balance_kick(&irq->state, each))
+		else if (irq_balance_kick(&s->opt->set, &irq->state, each))
 			first = min(first, full + each);
 	}
 	if (first == ~0ULL)

@@ -234,11 +234,11 @@ static void test_no_timer(void)
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	EXPECT_EQ(w.bal.nr_heavy, 0);
 	/* It kicks at the rate of a heavy one, and not below. */
-	EXPECT(irq_balance_kick(&w.state[0], 99 * MSEC));
-	EXPECT(!irq_balance_kick(&w.state[0], 101 * MSEC));
+	EXPECT(irq_balance_kick(&w.set, &w.state[0], 99 * MSEC));
+	EXPECT(!irq_balance_kick(&w.set, &w.state[0], 101 * MSEC));
 	/* One that was never seen does too. */
 	w.state[2].limit = 0;
-	EXPECT(irq_balance_kick(&w.state[2], 99 * MSEC));
+	EXPECT(irq_balance_kick(&w.set, &w.state[2], 99 * MSEC));
 	/* Turned heavy: now there is a timer. */
 	w.irqs[1].time += 200000000;
 	w.now += 1000 * MSEC;
@@ -1414,7 +1414,7 @@ static void test_pace(void)
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	world_run(&w, 100);
 	EXPECT_EQ(w.bal.interval_ms, 50);
-	EXPECT(!irq_balance_kick(&w.state[0], 1));
+	EXPECT(!irq_balance_kick(&w.set, &w.state[0], 1));
 	while (w.bal.interval_ms == 50 && w.now < 2000 * MSEC)
 		world_run(&w, 10);
 	EXPECT_EQ(w.bal.interval_ms, 100);
@@ -1422,8 +1422,8 @@ static void test_pace(void)
 	EXPECT_EQ(w.bal.interval_ms, 200);
 	world_run(&w, 1000);
 	/* Now a rise by 1.5 * 14 % kicks: 2 ms in 5.5 ms, not in 5.6 ms. */
-	EXPECT(irq_balance_kick(&w.state[0], 5480000));
-	EXPECT(!irq_balance_kick(&w.state[0], 5540000));
+	EXPECT(irq_balance_kick(&w.set, &w.state[0], 5480000));
+	EXPECT(!irq_balance_kick(&w.set, &w.state[0], 5540000));
 	/* A step is looked at soon again, though nothing can be done about it. */
 	w.load[0] = 600000000;
 	world_run(&w, 220);

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * DOC: irq-load
+ *
+ * Counts say nothing about cost, so interrupts are timed. Two clock readings
+ * around each handler would be felt at a hundred thousand interrupts per second.
+ * So only a sample is timed, about a thousand per second and source however hot
+ * it is, and each sample stands for the events since the one before::
+ *
+ *   handlers	handle_irq_event() counts down beside desc->lock; the interrupt that
+ *		reaches zero is handled by irq_load_timed_event() (load.c)
+ *   softirqs	the action of each softirq is wrapped while somebody measures; the
+ *		wrapper counts down its runs on this CPU (load_softirq.c)
+ *   NAPI	in a run of NET_RX that is timed each poll is, and is charged to the
+ *		interrupt of its instance (load_napi.c)
+ *   threads	each run of an interrupt thread's handler is timed (load.c): its
+ *		wake-up and two context switches outweigh that
+ *
+ * The gap to the next sample follows the rate of the source and is dithered.
+ * Extrapolated time never exceeds wall time. The arithmetic is in load_charge.h.
+ *
+ * Nothing is added to the structures of others but a counter and a pointer in
+ * struct irq_desc, which has room for them. What has to be kept of an interrupt
+ * is allocated when it is first measured and freed with its descriptor.
+ *
+ * Each ns is charged once: a span of a softirq or a thread does not contain the
+ * handlers that interrupted it, nor that of a thread the softirqs. Handlers that
+ * were timed are known exactly, the others by their number and the recent mean
+ * of this CPU. Softirqs are known by what was charged, right on average: sums may
+ * go down for a moment.
+ *
+ * What is measured of a handler is the time of all handlers of the line, a shared
+ * line being one load. A handler that demultiplexes other interrupts contains
+ * their time. Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not
+ * charged: it runs the handlers of lines that may be innocent. Per-CPU
+ * interrupts, NMIs, chained and nested ones do not pass handle_irq_event(), or
+ * cannot be moved.
+ *
+ * All of that needs a stable and fine-grained sched_clock().
+ */
+#include <linux/atomic.h>
+#include <linux/irq.h>
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/kernel_stat.h>
+#include <linux/math64.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/cputime.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "internals.h"
+
+/* The mean of a CPU's handlers is over once to twice this time */
+#define IRQ_LOAD_MEAN_NS	(NSEC_PER_SEC / 4)
+
+DEFINE_STATIC_KEY_FALSE(irq_load_key);
+DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
+
+/* What is queued when a load rises, see irq_load_set_kick() */
+static struct irq_work *irq_load_kick;
+static u32 irq_load_default_limit;
+
+static DEFINE_MUTEX(irq_load_mutex);
+static unsigned int irq_load_users;
+
+/**
+ * irq_load_next_desc - The next interrupt
+ * @irq:	number to begin with
+ *
+ * Context: process context.
+ *
+ * Return: descriptor with a reference for irq_desc_put_ref(), or NULL
+ */
+struct irq_desc *irq_load_next_desc(unsigned int irq)
+{
+	struct irq_desc *desc;
+
+	guard(rcu)();
+	while ((desc = irq_find_desc_at_or_after(irq))) {
+		if (irq_desc_get_ref(desc))
+			return desc;
+		irq = irq_desc_get_irq(desc) + 1;
+	}
+	return NULL;
+}
+
+/* Interrupts that came without having been measured before have @load_skip below 0 */
+static void irq_load_alloc(struct work_struct *work)
+{
+	struct irq_load_line *line;
+	struct irq_desc *desc;
+	unsigned int irq = 0;
+
+	while ((desc = irq_load_next_desc(irq))) {
+		irq = irq_desc_get_irq(desc) + 1;
+		line = NULL;
+		if (READ_ONCE(desc->load_skip) < 0 && !desc->load)
+			line = kzalloc(sizeof(*line), GFP_KERNEL);
+		if (line) {
+			line->hard.gap = 1;
+			/* Pairs with irq_load_line_of() */
+			smp_store_release(&desc->load, line);
+		}
+		irq_desc_put_ref(desc);
+	}
+}
+
+static DECLARE_DELAYED_WORK(irq_load_alloc_work, irq_load_alloc);
+
+static void irq_load_alloc_kick(struct irq_work *work)
+{
+	/* The delay bounds how often it is tried when memory is short */
+	schedule_delayed_work(&irq_load_alloc_work, 1);
+}
+
+static DEFINE_IRQ_WORK(irq_load_alloc_irq_work, irq_load_alloc_kick);
+
+static struct irq_load_line *irq_load_line_of(struct irq_desc *desc)
+{
+	/* Pairs with irq_load_alloc() */
+	struct irq_load_line *line = smp_load_acquire(&desc->load);
+
+	if (!line) {
+		WRITE_ONCE(desc->load_skip, -1);
+		irq_work_queue(&irq_load_alloc_irq_work);
+	}
+	return line;
+}
+
+/**
+ * irq_load_get_line - What is kept of an interrupt
+ * @irq:	interrupt number
+ *
+ * Context: any, under rcu_read_lock().
+ *
+ * Return: NULL if there is no such interrupt or it was not measured yet, then what
+ * is needed for it will be allocated
+ */
+struct irq_load_line *irq_load_get_line(unsigned int irq)
+{
+	struct irq_desc *desc = irq_to_desc(irq);
+
+	return desc ? irq_load_line_of(desc) : NULL;
+}
+
+static u64 irq_load_total(const struct irq_load_line *line)
+{
+	return READ_ONCE(line->hard.time) + atomic64_read(&line->soft) +
+	       atomic64_read(&line->thread);
+}
+
+/**
+ * irq_load_check_rise - Wake the user if the load of an interrupt has risen
+ * @line:	the interrupt
+ * @now:	local_clock()
+ *
+ * A window closes when a quantum has been charged in it.
+ *
+ * Context: any. May race with another CPU that polls for the interrupt: the worst
+ * that comes of it is a wake-up for nothing or a window late.
+ */
+void irq_load_check_rise(struct irq_load_line *line, u64 now)
+{
+	struct irq_work *work = READ_ONCE(irq_load_kick);
+	u64 total = irq_load_total(line);
+	s64 charged = total - READ_ONCE(line->window_total);
+
+	/* Negative if a sum went down */
+	if (!work || charged < IRQ_LOAD_QUANTUM)
+		return;
+
+	if (irq_load_rises(charged, irq_load_since(now, READ_ONCE(line->window_start)),
+			   READ_ONCE(line->limit) ? : READ_ONCE(irq_load_default_limit)))
+		irq_work_queue(work);
+
+	WRITE_ONCE(line->window_start, now);
+	WRITE_ONCE(line->window_total, total);
+}
+
+/**
+ * irq_load_span_begin - Start to time a piece of work
+ * @span:	for irq_load_span_end()
+ *
+ * Context: preemption disabled.
+ */
+void irq_load_span_begin(struct irq_load_span *span)
+{
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+
+	span->runtime = current->se.sum_exec_runtime;
+	span->switches = current->nvcsw + current->nivcsw;
+	span->irqs = kstat_cpu_irqs_sum(smp_processor_id());
+	span->timed = c->timed;
+	span->timed_ns = c->timed_ns;
+	span->soft = c->soft;
+	span->start = local_clock();
+}
+
+/**
+ * irq_load_span_end - Stop to time a piece of work
+ * @span:	what irq_load_span_begin() has filled in
+ * @now:	local_clock()
+ *
+ * Context: as irq_load_span_begin(), the CPU may be another one.
+ *
+ * Return: ns that the work took without what interrupted it; negative if more
+ * softirqs were charged meanwhile than there was time for
+ */
+s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
+{
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+	s64 spent = irq_load_since(now, span->start), more;
+
+	/* Others ran in it: the scheduler knows what was left */
+	if (current->nvcsw + current->nivcsw != span->switches)
+		return min_t(s64, spent, irq_load_since(task_sched_runtime(current), span->runtime));
+
+	spent -= c->timed_ns - span->timed_ns + c->soft - span->soft;
+	more = kstat_cpu_irqs_sum(smp_processor_id()) - span->irqs - (c->timed - span->timed);
+	if (more > 0 && c->mean_nr)
+		spent -= div64_u64(more * c->mean_ns, c->mean_nr);
+	return spent;
+}
+
+/* Account for a timed handler on this CPU; @nested: @timed_ns before it ran */
+static void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 gap, u64 now, u64 delta)
+{
+	s64 own = delta - (c->timed_ns - nested);
+
+	own = max(own, 0);
+	c->timed++;
+	c->timed_ns += own;
+
+	if (now - c->mean_stamp > IRQ_LOAD_MEAN_NS) {
+		c->mean_nr >>= 1;
+		c->mean_ns >>= 1;
+		c->mean_stamp = now;
+	}
+	c->mean_nr += gap;
+	c->mean_ns += own * gap;
+}
+
+/**
+ * irq_load_timed_event - Handle an interrupt and charge its time
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * Called by handle_irq_event() instead of what it does itself when a sample is
+ * due.
+ *
+ * Context: hard interrupt, or task context for interrupts that are resent or
+ * injected; interrupts disabled, desc->lock held and dropped in between as in
+ * handle_irq_event().
+ *
+ * Return: what the handlers returned
+ */
+irqreturn_t irq_load_timed_event(struct irq_desc *desc)
+{
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+	struct irq_load_line *line = irq_load_line_of(desc);
+	struct irq_load_raise raise;
+	u64 nested, start, now, since;
+	irqreturn_t ret;
+
+	lockdep_assert_held(&desc->lock);
+
+	desc->istate &= ~IRQS_PENDING;
+	irqd_set(&desc->irq_data, IRQD_IRQ_INPROGRESS);
+	raw_spin_unlock(&desc->lock);
+
+	irq_load_raise_begin(&raise);
+	nested = c->timed_ns;
+	start = local_clock();
+
+	ret = handle_irq_event_percpu(desc);
+
+	raw_spin_lock(&desc->lock);
+	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
+
+	now = local_clock();
+	irq_load_raise_end(&raise, irq_desc_get_irq(desc), line ? line->hard.gap : 1, now);
+	if (unlikely(!line))
+		return ret;
+
+	since = now - line->hard.stamp;
+	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
+		irq_load_account_cpu(c, nested, line->hard.gap, now, now - start);
+		irq_load_take_sample(&line->hard, now, now - start);
+		irq_load_check_rise(line, now);
+	}
+	line->hard.gap = irq_load_next_gap(&line->hard.spread, now, since, IRQ_LOAD_SAMPLE_NS);
+	desc->load_skip = line->hard.gap - 1;
+	return ret;
+}
+
+/**
+ * irq_load_timed_thread - Run an interrupt thread's handler and charge its time
+ * @fn:		the function that calls the handler
+ * @desc:	descriptor of the interrupt
+ * @action:	action whose thread is current
+ *
+ * With forced threads the softirqs that the handler raises run in it and count
+ * as its time.
+ *
+ * Context: the thread, may sleep.
+ *
+ * Return: what @fn returned
+ */
+irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc,
+				  struct irqaction *action)
+{
+	struct irq_load_line *line = irq_load_line_of(desc);
+	struct irq_load_span span;
+	irqreturn_t ret;
+	u64 now;
+
+	scoped_guard(preempt)
+		irq_load_span_begin(&span);
+
+	ret = fn(desc, action);
+
+	scoped_guard(preempt) {
+		now = local_clock();
+		if (line) {
+			atomic64_add(irq_load_span_end(&span, now), &line->thread);
+			irq_load_check_rise(line, now);
+		}
+	}
+	return ret;
+}
+
+/**
+ * irq_load_peek - Read the load of an interrupt
+ * @desc:	descriptor of the interrupt, locked
+ * @load:	where to put it; all 0 if it was never measured
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ */
+void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
+{
+	struct irq_load_line *line = desc->load;
+	u64 now = local_clock();
+
+	lockdep_assert_held(&desc->lock);
+
+	*load = (struct irq_load) { };
+	if (!line)
+		return;
+
+	/* The next sample may find that this was too much */
+	irq_load_advance(&line->seen[0], line->hard.time +
+			 irq_load_unsampled_time(&line->hard, desc->load_skip, now));
+	irq_load_advance(&line->seen[1], atomic64_read(&line->soft));
+	irq_load_advance(&line->seen[2], atomic64_read(&line->thread));
+	irq_load_decay_max(&line->hard, now);
+
+	load->time_ns = line->seen[0];
+	load->soft_ns = line->seen[1];
+	load->thread_ns = line->seen[2];
+	load->count = line->hard.count + irq_load_unsampled(&line->hard, desc->load_skip);
+	load->max_ns = min(line->hard.max, U32_MAX);
+}
+
+/**
+ * irq_load_flush - Charge an interrupt that has become rare
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * Its gap was chosen for the rate at the last sample. The interrupts since then
+ * are charged like that sample, and the next one is timed: otherwise hundreds
+ * would be charged by what a single one costs much later.
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ */
+void irq_load_flush(struct irq_desc *desc)
+{
+	struct irq_load_line *line = desc->load;
+	u64 now = local_clock();
+
+	lockdep_assert_held(&desc->lock);
+
+	if (!line || desc->load_skip < 0 ||
+	    irq_load_since(now, line->hard.stamp) < IRQ_LOAD_RARE_NS)
+		return;
+
+	line->hard.time += irq_load_unsampled_time(&line->hard, desc->load_skip, now);
+	line->hard.count += irq_load_unsampled(&line->hard, desc->load_skip);
+	line->hard.gap = 1;
+	line->hard.spread = 0;
+	desc->load_skip = 0;
+}
+
+/**
+ * irq_load_set_limit - Set when a rising load is reported
+ * @desc:	descriptor of the interrupt
+ * @limit:	see irq_load_rises(), 0: the default of irq_load_set_kick()
+ *
+ * Context: any in which @desc cannot go away.
+ */
+void irq_load_set_limit(struct irq_desc *desc, u32 limit)
+{
+	struct irq_load_line *line = irq_load_line_of(desc);
+
+	if (line)
+		WRITE_ONCE(line->limit, limit);
+}
+
+/**
+ * irq_load_set_kick - Register what is queued when a load rises
+ * @work:	irq_work to queue, or NULL
+ * @limit:	see irq_load_rises(), for interrupts without a limit of their own
+ *
+ * After the call with NULL the work may still be queued once: use irq_work_sync()
+ * before it goes away.
+ *
+ * Context: any.
+ */
+void irq_load_set_kick(struct irq_work *work, u32 limit)
+{
+	WRITE_ONCE(irq_load_default_limit, limit);
+	WRITE_ONCE(irq_load_kick, work);
+}
+
+/**
+ * irq_load_get - Start to measure the time of interrupts
+ *
+ * The measuring runs as long as it has users. The counters go on where they were:
+ * users work on differences.
+ *
+ * Context: process context, may sleep, patches kernel text for the first user.
+ *
+ * Return: 0 or -ENOMEM
+ */
+int irq_load_get(void)
+{
+	int ret;
+
+	guard(mutex)(&irq_load_mutex);
+
+	if (!irq_load_users) {
+		ret = irq_load_softirq_start();
+		if (ret)
+			return ret;
+		static_branch_enable(&irq_load_key);
+	}
+	irq_load_users++;
+	return 0;
+}
+
+/**
+ * irq_load_put - The opposite of irq_load_get()
+ *
+ * Context: process context, may sleep, patches kernel text for the last user.
+ */
+void irq_load_put(void)
+{
+	guard(mutex)(&irq_load_mutex);
+
+	if (--irq_load_users)
+		return;
+	static_branch_disable(&irq_load_key);
+	irq_load_softirq_stop();
+}
+
+/**
+ * irq_load_read - Read the load of one interrupt
+ * @irq:	interrupt number
+ * @load:	where to put it: times and count are cumulative and only move while
+ *		somebody measures, see irq_load_get()
+ *
+ * Context: any in which desc->lock of @irq is not held.
+ *
+ * Return: 0, or -ENOENT if there is no such interrupt
+ */
+int irq_load_read(unsigned int irq, struct irq_load *load)
+{
+	scoped_irqdesc_get_and_lock(irq, 0) {
+		irq_load_peek(scoped_irqdesc, load);
+		return 0;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPU time per interrupt: NAPI.
+ *
+ * The handler of a network driver does little but schedule its NAPI instance. In
+ * a run of NET_RX that is timed, the tracepoint behind each poll charges it to
+ * the interrupt of its instance. Some drivers name that with
+ * netif_napi_set_irq(). For others it is learned: a handler that is timed adds its
+ * instance to the end of the CPU's poll list.
+ *
+ * What was learned is kept aside by the ID of the instance. A wrong entry heals:
+ * each sighting is a vote, and a vote for another interrupt takes one away.
+ *
+ * The backlog and instances without ID (gro_cells) have no interrupt: other CPUs
+ * and local senders fill them. Polls by NAPI threads and busy pollers run where
+ * the scheduler puts them, not where the interrupt goes. They are not charged, but
+ * the interrupt is marked, so that its load is not mistaken for all there is.
+ */
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+
+#include <trace/events/napi.h>
+
+#include "internals.h"
+
+/* IDs are given out in rising order: two share a slot if there are more of them */
+#define IRQ_LOAD_NAPIS		1024
+
+#define IRQ_LOAD_MAX_VOTES	8
+
+/* For how long an interrupt is marked after a poll outside of softirqs */
+#define IRQ_LOAD_POLLED		(2 * HZ)
+
+/*
+ * Written without lock: a slot that is written by two CPUs at a time may be wrong
+ * until it heals.
+ */
+static struct irq_load_napi {
+	u32	napi_id;
+	u32	irq;
+	u32	votes;
+} *irq_load_napis;
+
+static void irq_load_vote(u32 napi_id, unsigned int irq)
+{
+	struct irq_load_napi *slot = &irq_load_napis[napi_id % IRQ_LOAD_NAPIS];
+	u32 votes = READ_ONCE(slot->votes);
+
+	if (READ_ONCE(slot->napi_id) == napi_id && READ_ONCE(slot->irq) == irq) {
+		if (votes < IRQ_LOAD_MAX_VOTES)
+			WRITE_ONCE(slot->votes, votes + 1);
+	} else if (votes) {
+		WRITE_ONCE(slot->votes, votes - 1);
+	} else {
+		WRITE_ONCE(slot->irq, irq);
+		WRITE_ONCE(slot->napi_id, napi_id);
+		WRITE_ONCE(slot->votes, 1);
+	}
+}
+
+/* The interrupt of a NAPI instance, 0 if there is none or it is not known */
+static unsigned int irq_load_napi_irq(const struct napi_struct *napi)
+{
+	const struct irq_load_napi *slot = &irq_load_napis[napi->napi_id % IRQ_LOAD_NAPIS];
+	int irq = READ_ONCE(napi->irq);
+
+	if (!napi->dev || !napi->napi_id)
+		return 0;
+	if (irq > 0)
+		return irq;
+	return READ_ONCE(slot->napi_id) == napi->napi_id ? READ_ONCE(slot->irq) : 0;
+}
+
+/**
+ * irq_load_napi_begin - A handler that is timed is about to run
+ * @raise:	for irq_load_napi_learn()
+ *
+ * Context: interrupts disabled.
+ */
+void irq_load_napi_begin(struct irq_load_raise *raise)
+{
+	raise->tail = this_cpu_ptr(&softnet_data)->poll_list.prev;
+}
+
+/**
+ * irq_load_napi_learn - Learn which NAPI instances an interrupt schedules
+ * @raise:	from before its handler ran
+ * @irq:	interrupt number
+ *
+ * Context: interrupts disabled, as since irq_load_napi_begin().
+ */
+void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq)
+{
+	struct list_head *head = &this_cpu_ptr(&softnet_data)->poll_list, *entry = raise->tail;
+
+	while (head->prev != entry && (entry = entry->next) != head) {
+		const struct napi_struct *napi = list_entry(entry, struct napi_struct, poll_list);
+
+		if (napi->dev && napi->napi_id && READ_ONCE(napi->irq) <= 0)
+			irq_load_vote(napi->napi_id, irq);
+	}
+}
+
+/* A poll by a thread or a busy poller */
+static void irq_load_mark_polled(const struct napi_struct *napi)
+{
+	struct irq_load_line *line;
+	unsigned int irq;
+
+	guard(rcu)();
+	guard(preempt)();
+	if (this_cpu_read(irq_load_cpu.polled) == jiffies)
+		return;
+	this_cpu_write(irq_load_cpu.polled, jiffies);
+
+	irq = irq_load_napi_irq(napi);
+	line = irq ? irq_load_get_line(irq) : NULL;
+	if (line)
+		WRITE_ONCE(line->polled, jiffies | 1);
+}
+
+/**
+ * irq_load_is_polled - Whether polls of an interrupt's NAPI are not measured
+ * @desc:	descriptor of the interrupt
+ *
+ * Context: any in which @desc cannot go away.
+ *
+ * Return: true if it was polled by a NAPI thread or a busy poller lately
+ */
+bool irq_load_is_polled(struct irq_desc *desc)
+{
+	struct irq_load_line *line = READ_ONCE(desc->load);
+	unsigned long polled = line ? READ_ONCE(line->polled) : 0;
+
+	return polled && time_before(jiffies, polled + IRQ_LOAD_POLLED);
+}
+
+static noinline void irq_load_charge_poll(struct irq_load_run *run, const struct napi_struct *napi)
+{
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+	u64 now = local_clock(), time, charged = 0;
+	unsigned int irq = irq_load_napi_irq(napi);
+
+	time = max(irq_load_span_end(&run->span, now), 0) * run->stands_for;
+	if (irq)
+		charged = irq_load_charge_soft(irq, time, now);
+	if (!charged) {
+		charged = min(time, run->since);
+		atomic64_add(charged, &c->base);
+	}
+	c->soft += charged;
+	irq_load_span_begin(&run->span);
+}
+
+static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, int budget)
+{
+	struct irq_load_run *run = this_cpu_read(irq_load_cpu.run);
+
+	if (likely(!run && in_serving_softirq()))
+		return;
+
+	if (!in_serving_softirq()) {
+		irq_load_mark_polled(napi);
+	} else if (run->task == current) {
+		guard(preempt)();
+		irq_load_charge_poll(run, napi);
+	}
+}
+
+/**
+ * irq_load_napi_start - Start to time NAPI polls
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: 0 or -ENOMEM
+ */
+int irq_load_napi_start(void)
+{
+	if (!irq_load_napis)
+		irq_load_napis = kcalloc(IRQ_LOAD_NAPIS, sizeof(*irq_load_napis), GFP_KERNEL);
+	if (!irq_load_napis)
+		return -ENOMEM;
+
+	return register_trace_napi_poll(irq_load_napi_poll, NULL);
+}
+
+/**
+ * irq_load_napi_stop - Stop to time NAPI polls
+ *
+ * Context: process context, may sleep.
+ */
+void irq_load_napi_stop(void)
+{
+	unregister_trace_napi_poll(irq_load_napi_poll, NULL);
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPU time per interrupt: softirqs.
+ *
+ * Most of what an interrupt costs may be spent after its handler. While somebody
+ * measures, each softirq's action is wrapped by one that counts down its runs on
+ * this CPU. It times the one that reaches zero, which stands for all since the
+ * last one. That finds the load of a CPU that is so busy that no interrupt comes
+ * any more, too. A wrapper that does not time costs five instructions, and
+ * nothing is left of it when nobody measures.
+ *
+ * The time of a softirq is shared by the interrupts whose timed handlers raised
+ * it on this CPU, according to their number. NAPI is charged poll by poll, see
+ * load_napi.c. What no interrupt raised, and timers, scheduler and RCU always,
+ * are the base load of the CPU.
+ *
+ * With forced threads a softirq runs in the thread that raised it and is part of
+ * that thread's time. Only what is left to ksoftirqd is charged here then.
+ */
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/kernel_stat.h>
+#include <linux/math64.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+
+#include "internals.h"
+
+/* Samples of softirqs that no interrupt raises may be farther apart */
+#define IRQ_LOAD_BASE_NS	(16 * IRQ_LOAD_SAMPLE_NS)
+
+/* Counts of runs and raisers are kept times this, and decay by an eighth per sample */
+#define IRQ_LOAD_ONE		256
+
+static void (*irq_load_actions[NR_SOFTIRQS])(void);
+
+/**
+ * irq_load_charge_soft - Charge softirq time to an interrupt
+ * @irq:	interrupt number
+ * @time:	extrapolated time, ns
+ * @now:	local_clock()
+ *
+ * Context: softirq.
+ *
+ * Return: ns that were charged; 0 if the interrupt does not exist, or was never
+ * measured
+ */
+u64 irq_load_charge_soft(unsigned int irq, u64 time, u64 now)
+{
+	struct irq_load_line *line;
+	u32 carry;
+	u64 since;
+
+	guard(rcu)();
+	line = irq_load_get_line(irq);
+	if (!line)
+		return 0;
+
+	/* May race with another CPU to which the softirq's work has moved: harmless */
+	carry = READ_ONCE(line->soft_carry);
+	since = now - READ_ONCE(line->soft_stamp);
+	time = irq_load_extrapolate(&carry, time, since);
+	WRITE_ONCE(line->soft_carry, carry);
+	WRITE_ONCE(line->soft_stamp, now);
+
+	atomic64_add(time, &line->soft);
+	irq_load_check_rise(line, now);
+	return time;
+}
+
+/**
+ * irq_load_base - Softirq time of a CPU that belongs to no interrupt
+ * @cpu:	possible CPU
+ *
+ * Context: any.
+ *
+ * Return: ns since boot
+ */
+u64 irq_load_base(unsigned int cpu)
+{
+	return atomic64_read(&per_cpu_ptr(&irq_load_cpu, cpu)->base);
+}
+
+static void irq_load_decay(u32 *count)
+{
+	*count -= (*count + 7) / 8;
+}
+
+/* Share @time, in which the softirq ran @runs times, between those who raise it */
+static u64 irq_load_charge_raisers(struct irq_load_vector *v, u32 runs, u64 time, u64 now)
+{
+	u64 charged = 0;
+	u32 all = 0;
+	int i;
+
+	irq_load_decay(&v->runs);
+	v->runs += runs * IRQ_LOAD_ONE;
+	for (i = 0; i < IRQ_LOAD_RAISERS; i++)
+		all += v->raiser[i].weight;
+	all = max(all, v->runs);
+
+	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+		if (!v->raiser[i].weight)
+			continue;
+		charged += irq_load_charge_soft(v->raiser[i].irq,
+						div_u64(time * v->raiser[i].weight, all), now);
+		irq_load_decay(&v->raiser[i].weight);
+	}
+	return charged;
+}
+
+static void irq_load_note_raiser(struct irq_load_vector *v, unsigned int irq, u32 stands_for)
+{
+	int i, least = 0;
+
+	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+		if (v->raiser[i].weight && v->raiser[i].irq == irq)
+			break;
+		if (v->raiser[i].weight < v->raiser[least].weight)
+			least = i;
+	}
+	if (i == IRQ_LOAD_RAISERS) {
+		i = least;
+		v->raiser[i].irq = irq;
+		v->raiser[i].weight = 0;
+	}
+	v->raiser[i].weight = min(v->raiser[i].weight + stands_for * IRQ_LOAD_ONE, U32_MAX / 8);
+}
+
+/**
+ * irq_load_raise_begin - A handler that is timed is about to run
+ * @raise:	for irq_load_raise_end()
+ *
+ * Context: interrupts disabled.
+ */
+void irq_load_raise_begin(struct irq_load_raise *raise)
+{
+	raise->pending = local_softirq_pending();
+	irq_load_napi_begin(raise);
+}
+
+/**
+ * irq_load_raise_end - Learn which softirqs an interrupt raises
+ * @raise:	from before its handler ran
+ * @irq:	interrupt number
+ * @stands_for:	interrupts that the timed one stands for
+ * @now:	local_clock()
+ *
+ * Context: interrupts disabled.
+ */
+void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for,
+			u64 now)
+{
+	u32 raised = local_softirq_pending() & ~raise->pending & IRQ_LOAD_RAISED;
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+
+	irq_load_napi_learn(raise, irq);
+
+	for (; raised; raised &= raised - 1) {
+		unsigned int nr = __ffs(raised);
+
+		irq_load_note_raiser(&c->vector[nr], irq, stands_for);
+		/* The gap is for a rate that is history: do not wait for its end */
+		if (now - c->vector[nr].stamp > IRQ_LOAD_RARE_NS)
+			c->skip[nr] = 0;
+	}
+}
+
+/* Whether what runs here is not charged as part of an interrupt's thread */
+static bool irq_load_charges_softirq(void)
+{
+	return !force_irqthreads() || current == this_cpu_ksoftirqd();
+}
+
+static noinline void irq_load_timed_action(unsigned int nr)
+{
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+	struct irq_load_vector *v = &c->vector[nr];
+	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id());
+	bool raised = BIT(nr) & IRQ_LOAD_RAISED;
+	struct irq_load_run run;
+	u64 now, time, since;
+
+	run.task = current;
+	run.stands_for = seen - v->runs_seen;
+	v->runs_seen = seen;
+	/* Not before its end: with PREEMPT_RT others may run in the middle */
+	c->skip[nr] = INT_MAX;
+	scoped_guard(preempt)
+		irq_load_span_begin(&run.span);
+	run.since = run.span.start - v->stamp;
+	if (nr == NET_RX_SOFTIRQ && irq_load_charges_softirq())
+		c->run = &run;
+
+	irq_load_actions[nr]();
+
+	if (c->run == &run)
+		c->run = NULL;
+
+	guard(preempt)();
+	now = local_clock();
+	since = now - v->stamp;
+	v->stamp = now;
+	c->skip[nr] = irq_load_next_gap(&v->spread, now, since,
+					raised ? IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS) - 1;
+	if (!irq_load_charges_softirq())
+		return;
+
+	time = max(irq_load_span_end(&run.span, now), 0) * run.stands_for;
+	time = min(time, since);
+	c->soft += time;
+	if (raised && !(nr == NET_RX_SOFTIRQ && IS_ENABLED(CONFIG_IRQ_LOAD_NAPI)))
+		time -= min(time, irq_load_charge_raisers(v, run.stands_for, time, now));
+	atomic64_add(time, &c->base);
+}
+
+#define IRQ_LOAD_WRAPPER(nr)						\
+static void irq_load_##nr(void)						\
+{									\
+	if (unlikely(this_cpu_dec_return(irq_load_cpu.skip[nr]) < 0))	\
+		irq_load_timed_action(nr);				\
+	else								\
+		irq_load_actions[nr]();					\
+}
+
+IRQ_LOAD_WRAPPER(HI_SOFTIRQ);
+IRQ_LOAD_WRAPPER(TIMER_SOFTIRQ);
+IRQ_LOAD_WRAPPER(NET_TX_SOFTIRQ);
+IRQ_LOAD_WRAPPER(NET_RX_SOFTIRQ);
+IRQ_LOAD_WRAPPER(BLOCK_SOFTIRQ);
+IRQ_LOAD_WRAPPER(IRQ_POLL_SOFTIRQ);
+IRQ_LOAD_WRAPPER(TASKLET_SOFTIRQ);
+IRQ_LOAD_WRAPPER(SCHED_SOFTIRQ);
+IRQ_LOAD_WRAPPER(HRTIMER_SOFTIRQ);
+IRQ_LOAD_WRAPPER(RCU_SOFTIRQ);
+
+static void (* const irq_load_wrappers[])(void) = {
+	[HI_SOFTIRQ]		= irq_load_HI_SOFTIRQ,
+	[TIMER_SOFTIRQ]		= irq_load_TIMER_SOFTIRQ,
+	[NET_TX_SOFTIRQ]	= irq_load_NET_TX_SOFTIRQ,
+	[NET_RX_SOFTIRQ]	= irq_load_NET_RX_SOFTIRQ,
+	[BLOCK_SOFTIRQ]		= irq_load_BLOCK_SOFTIRQ,
+	[IRQ_POLL_SOFTIRQ]	= irq_load_IRQ_POLL_SOFTIRQ,
+	[TASKLET_SOFTIRQ]	= irq_load_TASKLET_SOFTIRQ,
+	[SCHED_SOFTIRQ]		= irq_load_SCHED_SOFTIRQ,
+	[HRTIMER_SOFTIRQ]	= irq_load_HRTIMER_SOFTIRQ,
+	[RCU_SOFTIRQ]		= irq_load_RCU_SOFTIRQ,
+};
+
+static_assert(ARRAY_SIZE(irq_load_wrappers) == NR_SOFTIRQS);
+
+/**
+ * irq_load_softirq_start - Start to time softirqs
+ *
+ * Context: process context, may sleep.
+ *
+ * Return: 0 or -ENOMEM
+ */
+int irq_load_softirq_start(void)
+{
+	unsigned int cpu, nr;
+	int ret;
+
+	ret = irq_load_napi_start();
+	if (ret)
+		return ret;
+
+	for_each_possible_cpu(cpu) {
+		struct irq_load_cpu *c = per_cpu_ptr(&irq_load_cpu, cpu);
+
+		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
+			/* What went on while nobody measured is not made up for */
+			c->vector[nr].runs_seen = kstat_softirqs_cpu(nr, cpu);
+			c->skip[nr] = 0;
+		}
+	}
+	for (nr = 0; nr < NR_SOFTIRQS; nr++)
+		irq_load_actions[nr] = softirq_action(nr);
+	/* No CPU may come to a wrapper and not see this */
+	synchronize_rcu();
+	for (nr = 0; nr < NR_SOFTIRQS; nr++) {
+		if (irq_load_actions[nr])
+			open_softirq(nr, irq_load_wrappers[nr]);
+	}
+	return 0;
+}
+
+/**
+ * irq_load_softirq_stop - Stop to time softirqs
+ *
+ * Context: process context, may sleep.
+ */
+void irq_load_softirq_stop(void)
+{
+	unsigned int nr;
+
+	for (nr = 0; nr < NR_SOFTIRQS; nr++)
+		open_softirq(nr, irq_load_actions[nr]);
+	irq_load_napi_stop();
+}
