@@ -61,9 +61,9 @@ struct irq_load_line {
  * @stamp:	when it was last timed
  * @runs_seen:	its count in kstat at that time
  * @spread:	see irq_load_next_gap()
- * @runs:	decayed number of runs, times 256
- * @raiser:	interrupts that raised it; @weight is the decayed number of
- *		interrupts that did, times 256
+ * @runs:	runs that were not charged yet, neither to interrupts nor to the CPU
+ * @raiser:	interrupts whose timed handlers raised it since it was last timed;
+ *		@weight is the number of interrupts that those stand for
  */
 struct irq_load_vector {
 	u64	stamp;

@@ -9,9 +9,10 @@
  * any more, too. A wrapper that does not time costs five instructions, and
  * nothing is left of it when nobody measures.
  *
- * The time of a softirq is shared by the interrupts whose timed handlers raised
- * it on this CPU, according to their number. NAPI is charged poll by poll, see
- * load_napi.c. What no interrupt raised, and timers, scheduler and RCU always,
+ * A run that a timed handler raised is timed as well. It is charged once for each
+ * interrupt that the handler stands for, as far as there were so many runs: several
+ * interrupts may raise one run. NAPI is charged poll by poll instead, see
+ * load_napi.c. Runs that no interrupt raised, and timers, scheduler and RCU always,
  * are the base load of the CPU.
  *
  * With forced threads a softirq runs in the thread that raised it and is part of
@@ -30,11 +31,14 @@
 
 #include "internals.h"
 
-/* Samples of softirqs that no interrupt raises may be farther apart */
-#define IRQ_LOAD_BASE_NS	(16 * IRQ_LOAD_SAMPLE_NS)
+/*
+ * Samples of softirqs that are timed when an interrupt raises them need not be
+ * close: only what is left belongs to the CPU
+ */
+#define IRQ_LOAD_BASE_NS	(8 * IRQ_LOAD_SAMPLE_NS)
 
-/* Counts of runs and raisers are kept times this, and decay by an eighth per sample */
-#define IRQ_LOAD_ONE		256
+/* The part of the runs that no interrupt has claimed which goes to the CPU each time */
+#define IRQ_LOAD_UNCLAIMED	16
 
 static void (*irq_load_actions[NR_SOFTIRQS])(void);
 
@@ -85,50 +89,46 @@ u64 irq_load_base(unsigned int cpu)
 	return atomic64_read(&per_cpu_ptr(&irq_load_cpu, cpu)->base);
 }
 
-static void irq_load_decay(u32 *count)
-{
-	*count -= (*count + 7) / 8;
-}
-
-/* Share @time, in which the softirq ran @runs times, between those who raise it */
+/*
+ * Charge a timed run, which took @time and stands for @runs, to the interrupts that
+ * raise it. Runs that no interrupt claims now may be claimed by the next sample of
+ * one, so they go to the CPU by and by. Returns what goes to the CPU.
+ */
 static u64 irq_load_charge_raisers(struct irq_load_vector *v, u32 runs, u64 time, u64 now)
 {
-	u64 charged = 0;
-	u32 all = 0;
+	u32 claimed = 0, paid, unclaimed;
 	int i;
 
-	irq_load_decay(&v->runs);
-	v->runs += runs * IRQ_LOAD_ONE;
 	for (i = 0; i < IRQ_LOAD_RAISERS; i++)
-		all += v->raiser[i].weight;
-	all = max(all, v->runs);
+		claimed += v->raiser[i].weight;
+	v->runs += runs;
+	paid = min(claimed, v->runs);
+	v->runs -= paid;
 
-	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
-		if (!v->raiser[i].weight)
-			continue;
-		charged += irq_load_charge_soft(v->raiser[i].irq,
-						div_u64(time * v->raiser[i].weight, all), now);
-		irq_load_decay(&v->raiser[i].weight);
+	for (i = 0; i < IRQ_LOAD_RAISERS && v->raiser[i].weight; i++) {
+		irq_load_charge_soft(v->raiser[i].irq,
+				     div_u64(time * paid * v->raiser[i].weight, claimed), now);
+		v->raiser[i].weight = 0;
 	}
-	return charged;
+
+	unclaimed = DIV_ROUND_UP(v->runs, IRQ_LOAD_UNCLAIMED);
+	v->runs -= unclaimed;
+	return time * unclaimed;
 }
 
 static void irq_load_note_raiser(struct irq_load_vector *v, unsigned int irq, u32 stands_for)
 {
-	int i, least = 0;
+	int i = 0;
 
-	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
-		if (v->raiser[i].weight && v->raiser[i].irq == irq)
-			break;
-		if (v->raiser[i].weight < v->raiser[least].weight)
-			least = i;
-	}
-	if (i == IRQ_LOAD_RAISERS) {
-		i = least;
-		v->raiser[i].irq = irq;
-		v->raiser[i].weight = 0;
-	}
-	v->raiser[i].weight = min(v->raiser[i].weight + stands_for * IRQ_LOAD_ONE, U32_MAX / 8);
+	while (i < IRQ_LOAD_RAISERS - 1 && v->raiser[i].weight && v->raiser[i].irq != irq)
+		i++;
+	v->raiser[i].irq = irq;
+	v->raiser[i].weight += stands_for;
+}
+
+static bool irq_load_has_polls(unsigned int nr)
+{
+	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && nr == NET_RX_SOFTIRQ;
 }
 
 /**
@@ -163,10 +163,14 @@ void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u3
 	for (; raised; raised &= raised - 1) {
 		unsigned int nr = __ffs(raised);
 
+		/* Polls are charged one by one, and timed as often as others */
+		if (irq_load_has_polls(nr)) {
+			if (now - c->vector[nr].stamp > IRQ_LOAD_RARE_NS)
+				c->skip[nr] = 0;
+			continue;
+		}
 		irq_load_note_raiser(&c->vector[nr], irq, stands_for);
-		/* The gap is for a rate that is history: do not wait for its end */
-		if (now - c->vector[nr].stamp > IRQ_LOAD_RARE_NS)
-			c->skip[nr] = 0;
+		c->skip[nr] = 0;
 	}
 }
 
@@ -181,7 +185,6 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_vector *v = &c->vector[nr];
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id());
-	bool raised = BIT(nr) & IRQ_LOAD_RAISED;
 	struct irq_load_run run;
 	u64 now, time, since;
 
@@ -193,7 +196,7 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	scoped_guard(preempt)
 		irq_load_span_begin(&run.span);
 	run.since = run.span.start - v->stamp;
-	if (nr == NET_RX_SOFTIRQ && irq_load_charges_softirq())
+	if (irq_load_has_polls(nr) && irq_load_charges_softirq())
 		c->run = &run;
 
 	irq_load_actions[nr]();
@@ -206,16 +209,18 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	since = now - v->stamp;
 	v->stamp = now;
 	c->skip[nr] = irq_load_next_gap(&v->spread, now, since,
-					raised ? IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS) - 1;
+					irq_load_has_polls(nr) ? IRQ_LOAD_SAMPLE_NS :
+					IRQ_LOAD_BASE_NS) - 1;
 	if (!irq_load_charges_softirq())
 		return;
 
-	time = max(irq_load_span_end(&run.span, now), 0) * run.stands_for;
-	time = min(time, since);
-	c->soft += time;
-	if (raised && !(nr == NET_RX_SOFTIRQ && IS_ENABLED(CONFIG_IRQ_LOAD_NAPI)))
-		time -= min(time, irq_load_charge_raisers(v, run.stands_for, time, now));
-	atomic64_add(time, &c->base);
+	time = max(irq_load_span_end(&run.span, now), 0);
+	c->soft += min(time * run.stands_for, since);
+	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
+		time = irq_load_charge_raisers(v, run.stands_for, time, now);
+	else
+		time *= run.stands_for;
+	atomic64_add(min(time, since), &c->base);
 }
 
 #define IRQ_LOAD_WRAPPER(nr)						\

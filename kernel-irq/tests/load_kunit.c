@@ -187,7 +187,7 @@ static void clock_may_go_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, spread, 31);
 
 	/* A handler that ended before it began took no time */
-	irq_load_take_sample(&h, 6 * SEC, -US);
+	irq_load_take_sample(&h, 5 * SEC + MS, -US);
 	KUNIT_EXPECT_EQ(test, h.time, MS + 64 * 4 * US);
 	KUNIT_EXPECT_EQ(test, h.last, 0);
 	KUNIT_EXPECT_EQ(test, h.max, 4 * US);
@@ -722,7 +722,7 @@ static void rising_load_kicks(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 2 * MS, SEC + 490 * MS));
 
 	/* What was given back is charged before anything kicks */
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, -3 * MS / 2, SEC + 491 * MS));
+	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, -(s64)MS, SEC + 491 * MS));
 	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, 2 * MS, SEC + 492 * MS));
 
 	irq_load_set_kick(NULL, 0);
