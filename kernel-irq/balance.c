@@ -65,7 +65,7 @@
  *     waits itself is not overtaken: there is no move while one is pending.
  *     [users_write_wins, users_pending_move_is_not_touched, mask.sh]
  * 3.  The target goes offline while a deferred move waits, as it cannot during a
- *     pass: cpu_online() is tested when the move is done, with interrupts
+ *     pass: cpu_active() is tested when the move is done, with interrupts
  *     disabled, and CPUs go offline in stop_machine(). While the interrupt is on a
  *     CPU that goes: migrate_one_irq() calls the move off. [hotplug.sh]
  * 4.  The interrupt is freed, and perhaps requested again, between plan and
@@ -104,7 +104,6 @@
 #include <linux/cacheinfo.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/freezer.h>
 #include <linux/init.h>
@@ -135,12 +134,10 @@
 
 /**
  * struct irq_balance_source - What is known of a CPU besides its interrupts
- * @own:	highest softirq time so far that no interrupt was charged for, ns
  * @full_until:	ktime_get_ns() until which it gets no newcomers
  * @fixed:	load of the interrupts at the last pass that may not be moved, ns/s
  */
 struct irq_balance_source {
-	u64	own;
 	u64	full_until;
 	u64	fixed;
 };
@@ -284,7 +281,7 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 		 * the entry and exit of the others, which moves with them. kcpustat
 		 * is of no use here: what is in it depends on IRQ time accounting.
 		 */
-		c->time += irq_load_advance(&source->own, irq_load_base(cpu));
+		c->time = irq_load_base(cpu);
 		source->fixed = 0;
 
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
@@ -864,27 +861,6 @@ void irq_balance_restrict(void)
 	irq_balance_replan();
 }
 
-/*
- * A clock that stands still for longer than a handler takes measures nothing.
- * One that counts jiffies may tick once, but not each time.
- */
-static bool irq_balance_clock_is_good(void)
-{
-	unsigned int i;
-
-	if (!sched_clock_stable())
-		return false;
-
-	for (i = 0; i < 4; i++) {
-		u64 start = local_clock();
-
-		udelay(9);
-		if (local_clock() == start)
-			return false;
-	}
-	return true;
-}
-
 /* What may fail of a start. Returns a thread that waits to be woken, or an error */
 static struct task_struct *irq_balance_prepare(void)
 {
@@ -975,7 +951,7 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	if (mode == old)
 		return 0;
 
-	if (mode != IRQ_BALANCE_OFF && !irq_balance_clock_is_good()) {
+	if (mode != IRQ_BALANCE_OFF && !irq_load_clock_is_good()) {
 		if (mode == IRQ_BALANCE_ON) {
 			pr_err("state: on needs a stable and fine-grained sched_clock(); observe is possible\n");
 			return -EOPNOTSUPP;

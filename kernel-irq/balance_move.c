@@ -132,14 +132,15 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 }
 
 /*
- * An online target cannot go away meanwhile: CPUs leave the online mask in
- * stop_machine(), which waits for this CPU to enable interrupts.
+ * A CPU that is being taken down is online still, but not active. An active target
+ * cannot go away meanwhile: CPUs leave the online mask in stop_machine(), which waits
+ * for this CPU to enable interrupts.
  */
 static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
-	if (!cpu_online(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(data)))
+	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(data)))
 		return -ENODEV;
 	return irq_set_effective_cpu(data, cpu);
 }
@@ -191,7 +192,7 @@ void irq_balance_free(struct irq_desc *desc)
  *
  * Return: 0 if done; -EINPROGRESS if the next interrupt will do it, then
  * irq_balance_move_result() tells how that went; -EPERM if the interrupt must
- * not be moved; -ENODEV if @cpu is offline or not in the mask; or what the chip
+ * not be moved; -ENODEV if @cpu is not active or not in the mask; or what the chip
  * says: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no
  * vector left, -EOPNOTSUPP if it cannot be done without changing the mask.
  */

@@ -27,7 +27,8 @@
  * handlers that interrupted it, nor that of a thread the softirqs. Handlers that
  * were timed are known exactly, the others by their number and the recent mean
  * of this CPU. Softirqs are known by what was charged, right on average: sums may
- * go down for a moment.
+ * go down for a moment. Of a thread that slept the run time is taken, which has
+ * these only with IRQ time accounting off.
  *
  * What is measured of a handler is the time of all handlers of the line, a shared
  * line being one load. A handler that demultiplexes other interrupts contains
@@ -39,6 +40,7 @@
  * All of that needs a stable and fine-grained sched_clock().
  */
 #include <linux/atomic.h>
+#include <linux/delay.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
@@ -123,20 +125,22 @@ static DEFINE_IRQ_WORK(irq_load_alloc_irq_work, irq_load_alloc_kick);
 static struct irq_load_line *irq_load_line_of(struct irq_desc *desc)
 {
 	/* Pairs with irq_load_alloc() */
-	struct irq_load_line *line = smp_load_acquire(&desc->load);
+	return smp_load_acquire(&desc->load);
+}
 
-	if (!line) {
-		WRITE_ONCE(desc->load_skip, -1);
-		irq_work_queue(&irq_load_alloc_irq_work);
-	}
-	return line;
+static void irq_load_want_line(struct irq_desc *desc)
+{
+	lockdep_assert_held(&desc->lock);
+
+	WRITE_ONCE(desc->load_skip, -1);
+	irq_work_queue(&irq_load_alloc_irq_work);
 }
 
 /**
  * irq_load_get_line - What is kept of an interrupt
  * @irq:	interrupt number
  *
- * Context: any, under rcu_read_lock().
+ * Context: softirq or task, under rcu_read_lock().
  *
  * Return: NULL if there is no such interrupt or it was not measured yet, then what
  * is needed for it will be allocated
@@ -144,8 +148,18 @@ static struct irq_load_line *irq_load_line_of(struct irq_desc *desc)
 struct irq_load_line *irq_load_get_line(unsigned int irq)
 {
 	struct irq_desc *desc = irq_to_desc(irq);
+	struct irq_load_line *line;
+	unsigned long flags;
 
-	return desc ? irq_load_line_of(desc) : NULL;
+	if (!desc)
+		return NULL;
+	line = irq_load_line_of(desc);
+	/* In overload no interrupt comes that would ask for it */
+	if (unlikely(!line) && raw_spin_trylock_irqsave(&desc->lock, flags)) {
+		irq_load_want_line(desc);
+		raw_spin_unlock_irqrestore(&desc->lock, flags);
+	}
+	return line;
 }
 
 static u64 irq_load_total(const struct irq_load_line *line)
@@ -214,17 +228,18 @@ void irq_load_span_begin(struct irq_load_span *span)
 s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
-	s64 spent = irq_load_since(now, span->start), more;
+	s64 wall = irq_load_since(now, span->start), spent = wall, more;
 
 	/* Others ran in it: the scheduler knows what was left */
 	if (current->nvcsw + current->nivcsw != span->switches)
-		return min_t(s64, spent, irq_load_since(task_sched_runtime(current), span->runtime));
+		return min_t(s64, wall, irq_load_since(task_sched_runtime(current), span->runtime));
 
 	spent -= c->timed_ns - span->timed_ns + c->soft - span->soft;
+	/* Has nested ones too, which handle_irq_event() does not see: they are few */
 	more = kstat_cpu_irqs_sum(smp_processor_id()) - span->irqs - (c->timed - span->timed);
 	if (more > 0 && c->mean_nr)
 		spent -= div64_u64(more * c->mean_ns, c->mean_nr);
-	return spent;
+	return min(spent, wall);
 }
 
 /* Account for a timed handler on this CPU; @nested: @timed_ns before it ran */
@@ -264,6 +279,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	struct irq_load_line *line = irq_load_line_of(desc);
 	struct irq_load_raise raise;
 	u64 nested, start, now, since;
+	unsigned long timed;
 	irqreturn_t ret;
 
 	lockdep_assert_held(&desc->lock);
@@ -274,6 +290,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 
 	irq_load_raise_begin(&raise);
 	nested = c->timed_ns;
+	timed = c->timed;
 	start = local_clock();
 
 	ret = handle_irq_event_percpu(desc);
@@ -282,9 +299,13 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
 
 	now = local_clock();
-	irq_load_raise_end(&raise, irq_desc_get_irq(desc), line ? line->hard.gap : 1, now);
-	if (unlikely(!line))
+	/* What the handler of another one raised in it does not belong to this one */
+	if (likely(timed == c->timed))
+		irq_load_raise_end(&raise, irq_desc_get_irq(desc), line ? line->hard.gap : 1);
+	if (unlikely(!line)) {
+		irq_load_want_line(desc);
 		return ret;
+	}
 
 	since = now - line->hard.stamp;
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
@@ -304,7 +325,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
  * @action:	action whose thread is current
  *
  * With forced threads the softirqs that the handler raises run in it and count
- * as its time.
+ * as its time, see irq_load_forced_thread().
  *
  * Context: the thread, may sleep.
  *
@@ -318,13 +339,18 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 	irqreturn_t ret;
 	u64 now;
 
-	scoped_guard(preempt)
+	scoped_guard(preempt) {
+		this_cpu_write(irq_load_cpu.thread_irq, action->irq);
+		this_cpu_write(irq_load_cpu.thread, current);
 		irq_load_span_begin(&span);
+	}
 
 	ret = fn(desc, action);
 
 	scoped_guard(preempt) {
 		now = local_clock();
+		if (this_cpu_read(irq_load_cpu.thread) == current)
+			this_cpu_write(irq_load_cpu.thread, NULL);
 		if (line) {
 			atomic64_add(irq_load_span_end(&span, now), &line->thread);
 			irq_load_check_rise(line, now);
@@ -413,15 +439,45 @@ void irq_load_set_limit(struct irq_desc *desc, u32 limit)
  * @work:	irq_work to queue, or NULL
  * @limit:	see irq_load_rises(), for interrupts without a limit of their own
  *
- * After the call with NULL the work may still be queued once: use irq_work_sync()
- * before it goes away.
+ * After the call with NULL the work is not queued any more, but may be on its way:
+ * use irq_work_sync() before it goes away.
  *
- * Context: any.
+ * Context: process context, may sleep.
  */
 void irq_load_set_kick(struct irq_work *work, u32 limit)
 {
 	WRITE_ONCE(irq_load_default_limit, limit);
 	WRITE_ONCE(irq_load_kick, work);
+	if (!work)
+		synchronize_rcu();
+}
+
+/**
+ * irq_load_clock_is_good - Whether what is measured can be trusted
+ *
+ * A clock that is not stable stands still until the next tick now and then. One
+ * that counts jiffies measures nothing that is shorter.
+ *
+ * Context: any.
+ *
+ * Return: true if sched_clock() is stable and fine-grained
+ */
+bool irq_load_clock_is_good(void)
+{
+	unsigned int i;
+
+	if (!sched_clock_stable())
+		return false;
+
+	/* A coarse clock may tick once meanwhile, but not each time */
+	for (i = 0; i < 4; i++) {
+		u64 start = local_clock();
+
+		udelay(9);
+		if (local_clock() == start)
+			return false;
+	}
+	return true;
 }
 
 /**

@@ -102,10 +102,12 @@ struct irq_load_span {
  * @stands_for:	runs that it stands for
  * @since:	ns since the one before was timed
  * @span:	the part that was not charged yet
+ * @irq:	interrupt of the last NAPI poll in it, 0 for none
  */
 struct irq_load_run {
 	struct task_struct	*task;
 	u32			stands_for;
+	unsigned int		irq;
 	u64			since;
 	struct irq_load_span	span;
 };
@@ -114,6 +116,8 @@ struct irq_load_run {
  * struct irq_load_cpu - What the load map keeps of one CPU
  * @skip:	runs of each softirq until one is timed
  * @run:	the run of NET_RX that is timed, NULL for none
+ * @thread:	the interrupt thread that is timed, NULL for none
+ * @thread_irq:	its interrupt
  * @timed:	interrupts that were timed
  * @timed_ns:	what they took, each ns once, also where one raises another
  * @mean_nr:	interrupts that @mean_ns is the time of: the recent ones
@@ -121,12 +125,14 @@ struct irq_load_run {
  * @mean_stamp:	when both were last halved
  * @soft:	softirq time that was charged, ns
  * @base:	the part of @soft that belongs to no interrupt
- * @polled:	jiffies when a poll outside of a softirq was last noted
+ * @polled:	jiffies when a poll outside of softirqs last marked an interrupt
  * @vector:	each softirq
  */
 struct irq_load_cpu {
 	int			skip[NR_SOFTIRQS];
 	struct irq_load_run	*run;
+	struct task_struct	*thread;
+	unsigned int		thread_irq;
 	unsigned long		timed;
 	u64			timed_ns;
 	u64			mean_nr;
@@ -164,15 +170,16 @@ struct irq_desc *irq_load_next_desc(unsigned int irq);
 struct irq_load_line *irq_load_get_line(unsigned int irq);
 void irq_load_span_begin(struct irq_load_span *span);
 s64 irq_load_span_end(const struct irq_load_span *span, u64 now);
+bool irq_load_clock_is_good(void);
 
 /* load_softirq.c */
 int irq_load_softirq_start(void);
 void irq_load_softirq_stop(void);
 void irq_load_raise_begin(struct irq_load_raise *raise);
-void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for,
-			u64 now);
-u64 irq_load_charge_soft(unsigned int irq, u64 time, u64 now);
+void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for);
+void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now);
 u64 irq_load_base(unsigned int cpu);
+unsigned int irq_load_forced_thread(void);
 
 /* load_napi.c */
 #ifdef CONFIG_IRQ_LOAD_NAPI

@@ -11,6 +11,7 @@
 #define _KERNEL_IRQ_LOAD_CHARGE_H
 
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/types.h>
 
@@ -79,7 +80,7 @@ static inline u64 irq_load_advance(u64 *highest, u64 value)
 /*
  * Choose the gap to the next sample, @since is the time since the last one and
  * @aim what it should be. Factors of two with a dead band of four, so that a
- * steady rate settles. The clock is hashed to dither the gap: handlers that
+ * steady rate settles; at once if the source has become rare. The clock is hashed to dither the gap: handlers that
  * alternate between a cheap and an expensive run would otherwise always be
  * sampled at the same one.
  */
@@ -88,7 +89,7 @@ static inline u32 irq_load_next_gap(u32 *spread, u64 now, u64 since, u64 aim)
 	if (since < aim)
 		*spread = min(2 * *spread + 1, IRQ_LOAD_MAX_SPREAD);
 	else if (since > 4 * aim)
-		*spread >>= 1;
+		*spread >>= min(ilog2(div64_u64(since, aim)) - 1, 31);
 
 	return (*spread >> 1) + (((u32)now * 0x61C88647U >> 16) & *spread) + 1;
 }
@@ -144,7 +145,8 @@ static inline void irq_load_take_sample(struct irq_load_hard *h, u64 now, u64 de
 /* Interrupts since the last sample, @skip are left to the next one */
 static inline u32 irq_load_unsampled(const struct irq_load_hard *h, int skip)
 {
-	return skip >= 0 && skip < (int)h->gap ? h->gap - 1 - skip : 0;
+	/* While the sample itself is handled @skip is below 0 */
+	return skip < (int)h->gap ? h->gap - 1 - max(skip, 0) : 0;
 }
 
 /* Their time: like the last sample, as far as the wall time allows */

@@ -11,8 +11,10 @@
  * What was learned is kept aside by the ID of the instance. A wrong entry heals:
  * each sighting is a vote, and a vote for another interrupt takes one away.
  *
- * The backlog and instances without ID (gro_cells) have no interrupt: other CPUs
- * and local senders fill them. Polls by NAPI threads and busy pollers run where
+ * The backlog, gro_cells and tunnels have no interrupt: other CPUs and local senders
+ * fill them. Instances that are scheduled by a thread or a tasklet are not learned,
+ * nor those without ID (for transmission only), unless the driver names their
+ * interrupt. All these are base load of the CPU. Polls by NAPI threads and busy pollers run where
  * the scheduler puts them, not where the interrupt goes. They are not charged, but
  * the interrupt is marked, so that its load is not mistaken for all there is.
  */
@@ -49,10 +51,13 @@ static struct irq_load_napi {
 	u32	votes;
 } *irq_load_napis;
 
-static void irq_load_vote(u32 napi_id, unsigned int irq)
+static void irq_load_vote(const struct napi_struct *napi, unsigned int irq)
 {
-	struct irq_load_napi *slot = &irq_load_napis[napi_id % IRQ_LOAD_NAPIS];
-	u32 votes = READ_ONCE(slot->votes);
+	struct irq_load_napi *slot = &irq_load_napis[napi->napi_id % IRQ_LOAD_NAPIS];
+	u32 votes = READ_ONCE(slot->votes), napi_id = napi->napi_id;
+
+	if (!napi->dev || !napi_id || READ_ONCE(napi->irq) > 0)
+		return;
 
 	if (READ_ONCE(slot->napi_id) == napi_id && READ_ONCE(slot->irq) == irq) {
 		if (votes < IRQ_LOAD_MAX_VOTES)
@@ -72,10 +77,10 @@ static unsigned int irq_load_napi_irq(const struct napi_struct *napi)
 	const struct irq_load_napi *slot = &irq_load_napis[napi->napi_id % IRQ_LOAD_NAPIS];
 	int irq = READ_ONCE(napi->irq);
 
-	if (!napi->dev || !napi->napi_id)
-		return 0;
 	if (irq > 0)
 		return irq;
+	if (!napi->dev || !napi->napi_id)
+		return 0;
 	return READ_ONCE(slot->napi_id) == napi->napi_id ? READ_ONCE(slot->irq) : 0;
 }
 
@@ -102,29 +107,26 @@ void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq)
 	struct list_head *head = &this_cpu_ptr(&softnet_data)->poll_list, *entry = raise->tail;
 
 	while (head->prev != entry && (entry = entry->next) != head) {
-		const struct napi_struct *napi = list_entry(entry, struct napi_struct, poll_list);
-
-		if (napi->dev && napi->napi_id && READ_ONCE(napi->irq) <= 0)
-			irq_load_vote(napi->napi_id, irq);
+		irq_load_vote(list_entry(entry, struct napi_struct, poll_list), irq);
 	}
 }
 
-/* A poll by a thread or a busy poller */
+/* A poll by a thread or a busy poller: once per jiffy and CPU is enough */
 static void irq_load_mark_polled(const struct napi_struct *napi)
 {
 	struct irq_load_line *line;
 	unsigned int irq;
 
 	guard(rcu)();
-	guard(preempt)();
-	if (this_cpu_read(irq_load_cpu.polled) == jiffies)
-		return;
-	this_cpu_write(irq_load_cpu.polled, jiffies);
-
 	irq = irq_load_napi_irq(napi);
-	line = irq ? irq_load_get_line(irq) : NULL;
-	if (line)
+	if (!irq || this_cpu_read(irq_load_cpu.polled) == jiffies)
+		return;
+
+	line = irq_load_get_line(irq);
+	if (line) {
 		WRITE_ONCE(line->polled, jiffies | 1);
+		this_cpu_write(irq_load_cpu.polled, jiffies);
+	}
 }
 
 /**
@@ -145,18 +147,18 @@ bool irq_load_is_polled(struct irq_desc *desc)
 
 static noinline void irq_load_charge_poll(struct irq_load_run *run, const struct napi_struct *napi)
 {
-	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
-	u64 now = local_clock(), time, charged = 0;
-	unsigned int irq = irq_load_napi_irq(napi);
+	unsigned int thread_irq = irq_load_forced_thread();
+	u64 now = local_clock();
+	s64 time;
 
-	time = max(irq_load_span_end(&run->span, now), 0) * run->stands_for;
-	if (irq)
-		charged = irq_load_charge_soft(irq, time, now);
-	if (!charged) {
-		charged = min(time, run->since);
-		atomic64_add(charged, &c->base);
+	guard(preempt)();
+	if (thread_irq) {
+		irq_load_vote(napi, thread_irq);
+		return;
 	}
-	c->soft += charged;
+	run->irq = irq_load_napi_irq(napi);
+	time = max(irq_load_span_end(&run->span, now), 0);
+	irq_load_charge_soft(run->irq, time * run->stands_for, run->since, now);
 	irq_load_span_begin(&run->span);
 }
 
@@ -167,12 +169,13 @@ static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, i
 	if (likely(!run && in_serving_softirq()))
 		return;
 
-	if (!in_serving_softirq()) {
+	/* Netpoll has no budget, and polls anywhere */
+	if (!budget)
+		return;
+	if (!in_serving_softirq())
 		irq_load_mark_polled(napi);
-	} else if (run->task == current) {
-		guard(preempt)();
+	else if (run->task == current)
 		irq_load_charge_poll(run, napi);
-	}
 }
 
 /**

@@ -6,8 +6,8 @@
  * measures, each softirq's action is wrapped by one that counts down its runs on
  * this CPU. It times the one that reaches zero, which stands for all since the
  * last one. That finds the load of a CPU that is so busy that no interrupt comes
- * any more, too. A wrapper that does not time costs five instructions, and
- * nothing is left of it when nobody measures.
+ * any more, too. A wrapper that does not time is a decrement and a jump, and nothing
+ * is left of it when nobody measures.
  *
  * A run that a timed handler raised is timed as well. It is charged once for each
  * interrupt that the handler stands for, as far as there were so many runs: several
@@ -16,7 +16,7 @@
  * are the base load of the CPU.
  *
  * With forced threads a softirq runs in the thread that raised it and is part of
- * that thread's time. Only what is left to ksoftirqd is charged here then.
+ * that thread's time. Only what is left to ksoftirqd and others is charged here then.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -42,38 +42,46 @@
 
 static void (*irq_load_actions[NR_SOFTIRQS])(void);
 
-/**
- * irq_load_charge_soft - Charge softirq time to an interrupt
- * @irq:	interrupt number
- * @time:	extrapolated time, ns
- * @now:	local_clock()
- *
- * Context: softirq.
- *
- * Return: ns that were charged; 0 if the interrupt does not exist, or was never
- * measured
- */
-u64 irq_load_charge_soft(unsigned int irq, u64 time, u64 now)
+static bool irq_load_charge_irq(unsigned int irq, u64 time, u64 now)
 {
 	struct irq_load_line *line;
 	u32 carry;
-	u64 since;
 
 	guard(rcu)();
-	line = irq_load_get_line(irq);
+	line = irq ? irq_load_get_line(irq) : NULL;
 	if (!line)
-		return 0;
+		return false;
 
 	/* May race with another CPU to which the softirq's work has moved: harmless */
 	carry = READ_ONCE(line->soft_carry);
-	since = now - READ_ONCE(line->soft_stamp);
-	time = irq_load_extrapolate(&carry, time, since);
+	time = irq_load_extrapolate(&carry, time, now - READ_ONCE(line->soft_stamp));
 	WRITE_ONCE(line->soft_carry, carry);
 	WRITE_ONCE(line->soft_stamp, now);
 
 	atomic64_add(time, &line->soft);
+	this_cpu_add(irq_load_cpu.soft, time);
 	irq_load_check_rise(line, now);
-	return time;
+	return true;
+}
+
+/**
+ * irq_load_charge_soft - Charge softirq time to an interrupt, or to the CPU
+ * @irq:	interrupt number, 0: to the CPU, as if the interrupt does not exist or was
+ *		never measured
+ * @time:	extrapolated time, ns
+ * @since:	time since the softirq was timed before, ns
+ * @now:	local_clock()
+ *
+ * Context: softirq, preemption disabled.
+ */
+void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
+{
+	if (irq_load_charge_irq(irq, time, now))
+		return;
+
+	time = min(time, since);
+	this_cpu_add(irq_load_cpu.soft, time);
+	atomic64_add(time, &this_cpu_ptr(&irq_load_cpu)->base);
 }
 
 /**
@@ -92,9 +100,10 @@ u64 irq_load_base(unsigned int cpu)
 /*
  * Charge a timed run, which took @time and stands for @runs, to the interrupts that
  * raise it. Runs that no interrupt claims now may be claimed by the next sample of
- * one, so they go to the CPU by and by. Returns what goes to the CPU.
+ * one, so they go to the CPU by and by.
  */
-static u64 irq_load_charge_raisers(struct irq_load_vector *v, u32 runs, u64 time, u64 now)
+static void irq_load_charge_raisers(struct irq_load_vector *v, u32 runs, u64 time, u64 since,
+				    u64 now)
 {
 	u32 claimed = 0, paid, unclaimed;
 	int i;
@@ -107,13 +116,14 @@ static u64 irq_load_charge_raisers(struct irq_load_vector *v, u32 runs, u64 time
 
 	for (i = 0; i < IRQ_LOAD_RAISERS && v->raiser[i].weight; i++) {
 		irq_load_charge_soft(v->raiser[i].irq,
-				     div_u64(time * paid * v->raiser[i].weight, claimed), now);
+				     div_u64(time * paid * v->raiser[i].weight, claimed),
+				     since, now);
 		v->raiser[i].weight = 0;
 	}
 
 	unclaimed = DIV_ROUND_UP(v->runs, IRQ_LOAD_UNCLAIMED);
 	v->runs -= unclaimed;
-	return time * unclaimed;
+	irq_load_charge_soft(0, time * unclaimed, since, now);
 }
 
 static void irq_load_note_raiser(struct irq_load_vector *v, unsigned int irq, u32 stands_for)
@@ -148,12 +158,10 @@ void irq_load_raise_begin(struct irq_load_raise *raise)
  * @raise:	from before its handler ran
  * @irq:	interrupt number
  * @stands_for:	interrupts that the timed one stands for
- * @now:	local_clock()
  *
  * Context: interrupts disabled.
  */
-void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for,
-			u64 now)
+void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for)
 {
 	u32 raised = local_softirq_pending() & ~raise->pending & IRQ_LOAD_RAISED;
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
@@ -163,21 +171,28 @@ void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u3
 	for (; raised; raised &= raised - 1) {
 		unsigned int nr = __ffs(raised);
 
-		/* Polls are charged one by one, and timed as often as others */
-		if (irq_load_has_polls(nr)) {
-			if (now - c->vector[nr].stamp > IRQ_LOAD_RARE_NS)
-				c->skip[nr] = 0;
+		if (irq_load_has_polls(nr))
 			continue;
-		}
 		irq_load_note_raiser(&c->vector[nr], irq, stands_for);
 		c->skip[nr] = 0;
 	}
 }
 
-/* Whether what runs here is not charged as part of an interrupt's thread */
-static bool irq_load_charges_softirq(void)
+/**
+ * irq_load_forced_thread - The interrupt whose thread runs this softirq
+ *
+ * With forced threads softirqs do not run on the exit of interrupts, so a softirq in
+ * an interrupt's thread was raised by its handler.
+ *
+ * Context: softirq.
+ *
+ * Return: interrupt number, 0 if this is not a forced thread
+ */
+unsigned int irq_load_forced_thread(void)
 {
-	return !force_irqthreads() || current == this_cpu_ksoftirqd();
+	if (!force_irqthreads() || this_cpu_read(irq_load_cpu.thread) != current)
+		return 0;
+	return this_cpu_read(irq_load_cpu.thread_irq);
 }
 
 static noinline void irq_load_timed_action(unsigned int nr)
@@ -189,6 +204,7 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	u64 now, time, since;
 
 	run.task = current;
+	run.irq = 0;
 	run.stands_for = seen - v->runs_seen;
 	v->runs_seen = seen;
 	/* Not before its end: with PREEMPT_RT others may run in the middle */
@@ -196,7 +212,7 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	scoped_guard(preempt)
 		irq_load_span_begin(&run.span);
 	run.since = run.span.start - v->stamp;
-	if (irq_load_has_polls(nr) && irq_load_charges_softirq())
+	if (irq_load_has_polls(nr))
 		c->run = &run;
 
 	irq_load_actions[nr]();
@@ -211,16 +227,13 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	c->skip[nr] = irq_load_next_gap(&v->spread, now, since,
 					irq_load_has_polls(nr) ? IRQ_LOAD_SAMPLE_NS :
 					IRQ_LOAD_BASE_NS) - 1;
-	if (!irq_load_charges_softirq())
-		return;
 
-	time = max(irq_load_span_end(&run.span, now), 0);
-	c->soft += min(time * run.stands_for, since);
+	time = irq_load_forced_thread() ? 0 : max(irq_load_span_end(&run.span, now), 0);
+	/* What comes after the last poll, as the flush of GRO, is work for that one */
 	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
-		time = irq_load_charge_raisers(v, run.stands_for, time, now);
+		irq_load_charge_raisers(v, run.stands_for, time, since, now);
 	else
-		time *= run.stands_for;
-	atomic64_add(min(time, since), &c->base);
+		irq_load_charge_soft(run.irq, time * run.stands_for, since, now);
 }
 
 #define IRQ_LOAD_WRAPPER(nr)						\

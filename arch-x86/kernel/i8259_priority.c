@@ -229,17 +229,17 @@ static int i8259_measure_start(void)
 	if (i8259_measuring)
 		return 0;
 
+	/* Measure nothing where there is nothing to gain */
+	if (!i8259_pic_lines())
+		return 0;
+
 	ret = irq_load_get();
 	if (ret) {
 		pr_warn("auto and measure cannot time interrupts: %pe\n", ERR_PTR(ret));
 		return ret;
 	}
-
-	/* Measure nothing where there is nothing to gain */
-	if (!i8259_pic_lines()) {
-		irq_load_put();
-		return 0;
-	}
+	if (!irq_load_clock_is_good())
+		pr_warn("sched_clock() is unstable or coarse: so are the costs that auto and measure see\n");
 
 	i8259_measuring = true;
 	i8259_passes = 0;
