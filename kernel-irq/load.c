@@ -16,8 +16,8 @@
  *   threads	each run of an interrupt thread's handler is timed (load.c): its
  *		wake-up and two context switches outweigh that
  *
- * The gap to the next sample follows the rate of the source and is dithered.
- * Extrapolated time never exceeds wall time. The arithmetic is in load_charge.h.
+ * How many events share a sample follows the rate of the source; which of them is
+ * timed is random. Extrapolated time never exceeds wall time. The arithmetic is in load_charge.h.
  *
  * Nothing is added to the structures of others but a counter and a pointer in
  * struct irq_desc, which has room for them. What has to be kept of an interrupt
@@ -104,7 +104,7 @@ static void irq_load_alloc(struct work_struct *work)
 		if (READ_ONCE(desc->load_skip) < 0 && !desc->load)
 			line = kzalloc(sizeof(*line), GFP_KERNEL);
 		if (line) {
-			line->hard.gap = 1;
+			irq_load_restart(&line->hard.sampler);
 			/* Pairs with irq_load_line_of() */
 			smp_store_release(&desc->load, line);
 		}
@@ -200,7 +200,7 @@ void irq_load_check_rise(struct irq_load_line *line, u64 now)
  * irq_load_span_begin - Start to time a piece of work
  * @span:	for irq_load_span_end()
  *
- * Context: preemption disabled.
+ * Context: no migration. A preemption meanwhile counts as one of the work.
  */
 void irq_load_span_begin(struct irq_load_span *span)
 {
@@ -212,7 +212,7 @@ void irq_load_span_begin(struct irq_load_span *span)
 	span->timed = c->timed;
 	span->timed_ns = c->timed_ns;
 	span->soft = c->soft;
-	span->start = local_clock();
+	span->start = local_clock_noinstr();
 }
 
 /**
@@ -243,7 +243,8 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 }
 
 /* Account for a timed handler on this CPU; @nested: @timed_ns before it ran */
-static void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 gap, u64 now, u64 delta)
+static void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 stands_for, u64 now,
+				 u64 delta)
 {
 	s64 own = delta - (c->timed_ns - nested);
 
@@ -256,8 +257,8 @@ static void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 gap, u6
 		c->mean_ns >>= 1;
 		c->mean_stamp = now;
 	}
-	c->mean_nr += gap;
-	c->mean_ns += own * gap;
+	c->mean_nr += stands_for;
+	c->mean_ns += own * stands_for;
 }
 
 /**
@@ -291,7 +292,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	irq_load_raise_begin(&raise);
 	nested = c->timed_ns;
 	timed = c->timed;
-	start = local_clock();
+	start = local_clock_noinstr();
 
 	ret = handle_irq_event_percpu(desc);
 
@@ -301,7 +302,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	now = local_clock();
 	/* What the handler of another one raised in it does not belong to this one */
 	if (likely(timed == c->timed))
-		irq_load_raise_end(&raise, irq_desc_get_irq(desc), line ? line->hard.gap : 1);
+		irq_load_raise_end(&raise, irq_desc_get_irq(desc), line ? line->hard.sampler.stratum : 1);
 	if (unlikely(!line)) {
 		irq_load_want_line(desc);
 		return ret;
@@ -309,12 +310,12 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 
 	since = now - line->hard.stamp;
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
-		irq_load_account_cpu(c, nested, line->hard.gap, now, now - start);
+		irq_load_account_cpu(c, nested, line->hard.sampler.stratum, now, now - start);
 		irq_load_take_sample(&line->hard, now, now - start);
 		irq_load_check_rise(line, now);
 	}
-	line->hard.gap = irq_load_next_gap(&line->hard.spread, now, since, IRQ_LOAD_SAMPLE_NS);
-	desc->load_skip = line->hard.gap - 1;
+	desc->load_skip = irq_load_next_sample(&line->hard.sampler, now, since,
+					       IRQ_LOAD_SAMPLE_NS) - 1;
 	return ret;
 }
 
@@ -395,7 +396,7 @@ void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
  * irq_load_flush - Charge an interrupt that has become rare
  * @desc:	descriptor of the interrupt, locked
  *
- * Its gap was chosen for the rate at the last sample. The interrupts since then
+ * Its next sample was chosen for the rate at the last one. The interrupts since then
  * are charged like that sample, and the next one is timed: otherwise hundreds
  * would be charged by what a single one costs much later.
  *
@@ -414,8 +415,7 @@ void irq_load_flush(struct irq_desc *desc)
 
 	line->hard.time += irq_load_unsampled_time(&line->hard, desc->load_skip, now);
 	line->hard.count += irq_load_unsampled(&line->hard, desc->load_skip);
-	line->hard.gap = 1;
-	line->hard.spread = 0;
+	irq_load_restart(&line->hard.sampler);
 	desc->load_skip = 0;
 }
 

@@ -57,23 +57,29 @@ struct irq_load_line {
 };
 
 /**
+ * struct irq_load_raiser - Interrupt whose timed handlers raised a softirq
+ * @irq:	its number
+ * @weight:	number of interrupts that the timed ones stand for, 0: unused
+ */
+struct irq_load_raiser {
+	u32	irq;
+	u32	weight;
+};
+
+/**
  * struct irq_load_vector - One softirq on one CPU
  * @stamp:	when it was last timed
  * @runs_seen:	its count in kstat at that time
- * @spread:	see irq_load_next_gap()
+ * @sampler:	which runs are timed
  * @runs:	runs that were not charged yet, neither to interrupts nor to the CPU
- * @raiser:	interrupts whose timed handlers raised it since it was last timed;
- *		@weight is the number of interrupts that those stand for
+ * @raiser:	interrupts that raised the next run that is timed
  */
 struct irq_load_vector {
-	u64	stamp;
-	u32	runs_seen;
-	u32	spread;
-	u32	runs;
-	struct {
-		u32	irq;
-		u32	weight;
-	} raiser[IRQ_LOAD_RAISERS];
+	u64			stamp;
+	u32			runs_seen;
+	u32			runs;
+	struct irq_load_sampler	sampler;
+	struct irq_load_raiser	raiser[IRQ_LOAD_RAISERS];
 };
 
 /**
@@ -123,8 +129,8 @@ struct irq_load_run {
  * @mean_nr:	interrupts that @mean_ns is the time of: the recent ones
  * @mean_ns:	extrapolated from samples
  * @mean_stamp:	when both were last halved
- * @soft:	softirq time that was charged, ns
- * @base:	the part of @soft that belongs to no interrupt
+ * @soft:	softirq time, extrapolated from samples, ns
+ * @base:	softirq time that belongs to no interrupt, ns
  * @polled:	jiffies when a poll outside of softirqs last marked an interrupt
  * @vector:	each softirq
  */

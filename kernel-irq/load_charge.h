@@ -21,8 +21,8 @@
 /* A source without a sample for this long has become rare */
 #define IRQ_LOAD_RARE_NS	(4 * IRQ_LOAD_SAMPLE_NS)
 
-/* Gaps of about 4096 are one sample per ms at four million events per second */
-#define IRQ_LOAD_MAX_SPREAD	4095U
+/* 4096 events per sample are one sample per ms at four million events per second */
+#define IRQ_LOAD_MAX_STRATUM	4096U
 
 /* Most time that may be charged later than it was spent */
 #define IRQ_LOAD_CARRY_NS	32000000U
@@ -34,9 +34,22 @@
 #define IRQ_LOAD_QUANTUM	2000000U
 
 /**
+ * struct irq_load_sampler - Choice of the events that are timed
+ * @gap:	events from the last sample to the next one, which is counted
+ * @stratum:	events that the next sample stands for, a power of two
+ * @rest:	those of them that come after it
+ * @seed:	of a generator of random numbers
+ */
+struct irq_load_sampler {
+	u32	gap;
+	u32	stratum;
+	u32	rest;
+	u32	seed;
+};
+
+/**
  * struct irq_load_hard - Handler time of one interrupt
- * @gap:	interrupts that the next sample stands for
- * @spread:	the gap that is aimed at, a power of two less one
+ * @sampler:	which interrupts are timed
  * @carry:	extrapolated time that is still to be charged, ns
  * @max_stamp:	when @max last decayed, in units of 2^30 ns
  * @max:	decayed maximum of the handler time, ns
@@ -46,15 +59,14 @@
  * @count:	interrupts, cumulative
  */
 struct irq_load_hard {
-	u32	gap;
-	u32	spread;
-	u32	carry;
-	u32	max_stamp;
-	u64	max;
-	u64	last;
-	u64	stamp;
-	u64	time;
-	u64	count;
+	struct irq_load_sampler	sampler;
+	u32			carry;
+	u32			max_stamp;
+	u64			max;
+	u64			last;
+	u64			stamp;
+	u64			time;
+	u64			count;
 };
 
 /* Time from @stamp to @now; a clock that went back measured nothing */
@@ -77,21 +89,37 @@ static inline u64 irq_load_advance(u64 *highest, u64 value)
 	return delta;
 }
 
-/*
- * Choose the gap to the next sample, @since is the time since the last one and
- * @aim what it should be. Factors of two with a dead band of four, so that a
- * steady rate settles; at once if the source has become rare. The clock is hashed to dither the gap: handlers that
- * alternate between a cheap and an expensive run would otherwise always be
- * sampled at the same one.
- */
-static inline u32 irq_load_next_gap(u32 *spread, u64 now, u64 since, u64 aim)
+/* Each event is timed: nothing is known of the rate */
+static inline void irq_load_restart(struct irq_load_sampler *s)
 {
-	if (since < aim)
-		*spread = min(2 * *spread + 1, IRQ_LOAD_MAX_SPREAD);
-	else if (since > 4 * aim)
-		*spread >>= min(ilog2(div64_u64(since, aim)) - 1, 31);
+	s->gap = 1;
+	s->stratum = 1;
+	s->rest = 0;
+}
 
-	return (*spread >> 1) + (((u32)now * 0x61C88647U >> 16) & *spread) + 1;
+/*
+ * Choose the next sample, @since is the time since the last one and @aim what it
+ * should be. Events are divided into strata, and of each one event is timed, at a
+ * random place. So each event of a stratum is as likely to be the sample as any
+ * other, whatever the pattern of cheap and expensive events and of bursts, and
+ * although the size of the strata follows the rate. Returns the number of events to
+ * the sample.
+ */
+static inline u32 irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 since, u64 aim)
+{
+	u32 place;
+
+	if (2 * since < aim)
+		s->stratum = min(2 * s->stratum, IRQ_LOAD_MAX_STRATUM);
+	else if (since > 2 * aim)
+		s->stratum = max(s->stratum >> min(ilog2(div64_u64(since, aim)), 31), 1U);
+
+	/* Numerical Recipes' generator, stirred by the clock; its high bits are good */
+	s->seed = s->seed * 1664525 + 1013904223 + (u32)now;
+	place = (s->seed >> 16) & (s->stratum - 1);
+	s->gap = s->rest + place + 1;
+	s->rest = s->stratum - 1 - place;
+	return s->gap;
 }
 
 /*
@@ -134,8 +162,8 @@ static inline void irq_load_take_sample(struct irq_load_hard *h, u64 now, u64 de
 	if ((s64)delta < 0)
 		delta = 0;
 
-	h->time += irq_load_extrapolate(&h->carry, delta * h->gap, now - h->stamp);
-	h->count += h->gap;
+	h->time += irq_load_extrapolate(&h->carry, delta * h->sampler.stratum, now - h->stamp);
+	h->count += h->sampler.gap;
 	h->stamp = now;
 	h->last = delta;
 	irq_load_decay_max(h, now);
@@ -146,13 +174,17 @@ static inline void irq_load_take_sample(struct irq_load_hard *h, u64 now, u64 de
 static inline u32 irq_load_unsampled(const struct irq_load_hard *h, int skip)
 {
 	/* While the sample itself is handled @skip is below 0 */
-	return skip < (int)h->gap ? h->gap - 1 - max(skip, 0) : 0;
+	return skip < (int)h->sampler.gap ? h->sampler.gap - 1 - max(skip, 0) : 0;
 }
 
 /* Their time: like the last sample, as far as the wall time allows */
 static inline u64 irq_load_unsampled_time(const struct irq_load_hard *h, int skip, u64 now)
 {
-	return min(irq_load_unsampled(h, skip) * h->last, irq_load_since(now, h->stamp));
+	u32 nr = irq_load_unsampled(h, skip);
+	/* The last sample stands for the rest of its stratum, too */
+	u32 stood_for = h->sampler.gap + h->sampler.rest - h->sampler.stratum;
+
+	return min((nr - min(nr, stood_for)) * h->last, irq_load_since(now, h->stamp));
 }
 
 /**

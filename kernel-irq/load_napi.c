@@ -145,11 +145,11 @@ bool irq_load_is_polled(struct irq_desc *desc)
 	return polled && time_before(jiffies, polled + IRQ_LOAD_POLLED);
 }
 
-static noinline void irq_load_charge_poll(struct irq_load_run *run, const struct napi_struct *napi)
+static void irq_load_charge_poll(struct irq_load_run *run, const struct napi_struct *napi,
+				 u64 now)
 {
 	unsigned int thread_irq = irq_load_forced_thread();
-	u64 now = local_clock();
-	s64 time;
+	u64 time;
 
 	guard(preempt)();
 	if (thread_irq) {
@@ -157,8 +157,9 @@ static noinline void irq_load_charge_poll(struct irq_load_run *run, const struct
 		return;
 	}
 	run->irq = irq_load_napi_irq(napi);
-	time = max(irq_load_span_end(&run->span, now), 0);
-	irq_load_charge_soft(run->irq, time * run->stands_for, run->since, now);
+	time = max(irq_load_span_end(&run->span, now), 0) * run->stands_for;
+	irq_load_charge_soft(run->irq, time, run->since, now);
+	this_cpu_add(irq_load_cpu.soft, min_t(u64, time, run->since));
 	irq_load_span_begin(&run->span);
 }
 
@@ -166,16 +167,19 @@ static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, i
 {
 	struct irq_load_run *run = this_cpu_read(irq_load_cpu.run);
 
+	u64 now;
+
 	if (likely(!run && in_serving_softirq()))
 		return;
 
+	now = local_clock_noinstr();
 	/* Netpoll has no budget, and polls anywhere */
 	if (!budget)
 		return;
 	if (!in_serving_softirq())
 		irq_load_mark_polled(napi);
 	else if (run->task == current)
-		irq_load_charge_poll(run, napi);
+		irq_load_charge_poll(run, napi, now);
 }
 
 /**

@@ -59,7 +59,6 @@ static bool irq_load_charge_irq(unsigned int irq, u64 time, u64 now)
 	WRITE_ONCE(line->soft_stamp, now);
 
 	atomic64_add(time, &line->soft);
-	this_cpu_add(irq_load_cpu.soft, time);
 	irq_load_check_rise(line, now);
 	return true;
 }
@@ -76,12 +75,8 @@ static bool irq_load_charge_irq(unsigned int irq, u64 time, u64 now)
  */
 void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
 {
-	if (irq_load_charge_irq(irq, time, now))
-		return;
-
-	time = min(time, since);
-	this_cpu_add(irq_load_cpu.soft, time);
-	atomic64_add(time, &this_cpu_ptr(&irq_load_cpu)->base);
+	if (!irq_load_charge_irq(irq, time, now))
+		atomic64_add(min(time, since), &this_cpu_ptr(&irq_load_cpu)->base);
 }
 
 /**
@@ -99,27 +94,25 @@ u64 irq_load_base(unsigned int cpu)
 
 /*
  * Charge a timed run, which took @time and stands for @runs, to the interrupts that
- * raise it. Runs that no interrupt claims now may be claimed by the next sample of
+ * raised it. Runs that no interrupt claims now may be claimed by the next sample of
  * one, so they go to the CPU by and by.
  */
-static void irq_load_charge_raisers(struct irq_load_vector *v, u32 runs, u64 time, u64 since,
-				    u64 now)
+static void irq_load_charge_raisers(struct irq_load_vector *v,
+				    const struct irq_load_raiser raiser[IRQ_LOAD_RAISERS],
+				    u32 runs, u64 time, u64 since, u64 now)
 {
 	u32 claimed = 0, paid, unclaimed;
 	int i;
 
 	for (i = 0; i < IRQ_LOAD_RAISERS; i++)
-		claimed += v->raiser[i].weight;
+		claimed += raiser[i].weight;
 	v->runs += runs;
 	paid = min(claimed, v->runs);
 	v->runs -= paid;
 
-	for (i = 0; i < IRQ_LOAD_RAISERS && v->raiser[i].weight; i++) {
-		irq_load_charge_soft(v->raiser[i].irq,
-				     div_u64(time * paid * v->raiser[i].weight, claimed),
-				     since, now);
-		v->raiser[i].weight = 0;
-	}
+	for (i = 0; i < IRQ_LOAD_RAISERS && raiser[i].weight; i++)
+		irq_load_charge_soft(raiser[i].irq,
+				     div_u64(time * paid * raiser[i].weight, claimed), since, now);
 
 	unclaimed = DIV_ROUND_UP(v->runs, IRQ_LOAD_UNCLAIMED);
 	v->runs -= unclaimed;
@@ -199,41 +192,51 @@ static noinline void irq_load_timed_action(unsigned int nr)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_vector *v = &c->vector[nr];
-	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id());
+	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen, gap;
+	struct irq_load_raiser raiser[IRQ_LOAD_RAISERS];
 	struct irq_load_run run;
 	u64 now, time, since;
 
 	run.task = current;
 	run.irq = 0;
-	run.stands_for = seen - v->runs_seen;
+	run.stands_for = v->sampler.stratum;
 	v->runs_seen = seen;
-	/* Not before its end: with PREEMPT_RT others may run in the middle */
+	run.since = local_clock() - v->stamp;
+	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
 	c->skip[nr] = INT_MAX;
-	scoped_guard(preempt)
-		irq_load_span_begin(&run.span);
-	run.since = run.span.start - v->stamp;
+	scoped_guard(irqsave) {
+		memcpy(raiser, v->raiser, sizeof(raiser));
+		memset(v->raiser, 0, sizeof(raiser));
+	}
 	if (irq_load_has_polls(nr))
 		c->run = &run;
 
+	/* This code is seldom used and slow: as little of it as possible in the span */
+	irq_load_span_begin(&run.span);
 	irq_load_actions[nr]();
+	now = local_clock_noinstr();
 
 	if (c->run == &run)
 		c->run = NULL;
 
 	guard(preempt)();
-	now = local_clock();
 	since = now - v->stamp;
 	v->stamp = now;
-	c->skip[nr] = irq_load_next_gap(&v->spread, now, since,
-					irq_load_has_polls(nr) ? IRQ_LOAD_SAMPLE_NS :
-					IRQ_LOAD_BASE_NS) - 1;
+	gap = irq_load_next_sample(&v->sampler, now, since, irq_load_has_polls(nr) ?
+				   IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS);
+	/* It is 0 if the next run is wanted, as an interrupt has raised it meanwhile */
+	if (c->skip[nr])
+		c->skip[nr] = gap - 1;
 
 	time = irq_load_forced_thread() ? 0 : max(irq_load_span_end(&run.span, now), 0);
+	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr)) {
+		irq_load_charge_raisers(v, raiser, runs, time, since, now);
+		c->soft += min(time * runs, since);
+		return;
+	}
 	/* What comes after the last poll, as the flush of GRO, is work for that one */
-	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
-		irq_load_charge_raisers(v, run.stands_for, time, since, now);
-	else
-		irq_load_charge_soft(run.irq, time * run.stands_for, since, now);
+	irq_load_charge_soft(run.irq, time * run.stands_for, since, now);
+	c->soft += min(time * run.stands_for, since);
 }
 
 #define IRQ_LOAD_WRAPPER(nr)						\
@@ -293,6 +296,7 @@ int irq_load_softirq_start(void)
 		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
 			/* What went on while nobody measured is not made up for */
 			c->vector[nr].runs_seen = kstat_softirqs_cpu(nr, cpu);
+			irq_load_restart(&c->vector[nr].sampler);
 			c->skip[nr] = 0;
 		}
 	}
