@@ -40,6 +40,10 @@
 /* The part of the runs that no interrupt has claimed which goes to the CPU each time */
 #define IRQ_LOAD_UNCLAIMED	16
 
+/* The countdown if the next run is wanted, and that of a CPU whose run is being timed */
+#define IRQ_LOAD_WANTED		(INT_MIN / 2)
+#define IRQ_LOAD_BUSY		(INT_MAX / 2)
+
 static void (*irq_load_actions[NR_SOFTIRQS])(void);
 
 static bool irq_load_charge_irq(unsigned int irq, u64 time, u64 now)
@@ -167,7 +171,7 @@ void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u3
 		if (irq_load_has_polls(nr))
 			continue;
 		irq_load_note_raiser(&c->vector[nr], irq, stands_for);
-		c->skip[nr] = 0;
+		c->skip[nr] = IRQ_LOAD_WANTED;
 	}
 }
 
@@ -192,7 +196,8 @@ static noinline void irq_load_timed_action(unsigned int nr)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_vector *v = &c->vector[nr];
-	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen, gap;
+	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
+	bool wanted = c->skip[nr] < -1;
 	struct irq_load_raiser raiser[IRQ_LOAD_RAISERS];
 	struct irq_load_run run;
 	u64 now, time, since;
@@ -203,7 +208,7 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	v->runs_seen = seen;
 	run.since = local_clock() - v->stamp;
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
-	c->skip[nr] = INT_MAX;
+	c->skip[nr] = IRQ_LOAD_BUSY;
 	scoped_guard(irqsave) {
 		memcpy(raiser, v->raiser, sizeof(raiser));
 		memset(v->raiser, 0, sizeof(raiser));
@@ -222,11 +227,13 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	guard(preempt)();
 	since = now - v->stamp;
 	v->stamp = now;
-	gap = irq_load_next_sample(&v->sampler, now, since, irq_load_has_polls(nr) ?
-				   IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS);
-	/* It is 0 if the next run is wanted, as an interrupt has raised it meanwhile */
-	if (c->skip[nr])
-		c->skip[nr] = gap - 1;
+	/* Samples that interrupts want say nothing on how far apart the others should be */
+	if (!wanted)
+		irq_load_next_sample(&v->sampler, now, since, irq_load_has_polls(nr) ?
+				     IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS);
+	/* An interrupt may have come meanwhile and want the next run */
+	if (c->skip[nr] > 0)
+		c->skip[nr] = v->sampler.gap - 1;
 
 	time = irq_load_forced_thread() ? 0 : max(irq_load_span_end(&run.span, now), 0);
 	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr)) {
