@@ -25,9 +25,8 @@
  *
  * Each ns is charged once: a span of a softirq or a thread does not contain the
  * handlers that interrupted it, nor that of a thread the softirqs. Handlers that
- * were timed are known exactly, the others by their number and the recent mean
- * of this CPU. Softirqs are known by what was charged, right on average: sums may
- * go down for a moment. Of a thread that slept the run time is taken, which has
+ * were timed are known exactly, what was not timed by its number and the recent
+ * mean of this CPU: sums may go down for a moment. Of a thread that slept the run time is taken, which has
  * these only with IRQ time accounting off.
  *
  * What is measured of a handler is the time of all handlers of the line, a shared
@@ -211,7 +210,8 @@ void irq_load_span_begin(struct irq_load_span *span)
 	span->irqs = kstat_cpu_irqs_sum(smp_processor_id());
 	span->timed = c->timed;
 	span->timed_ns = c->timed_ns;
-	span->soft = c->soft;
+	if (!in_serving_softirq())
+		irq_load_softirq_counts(span->softirqs);
 	span->start = local_clock_noinstr();
 }
 
@@ -222,8 +222,8 @@ void irq_load_span_begin(struct irq_load_span *span)
  *
  * Context: as irq_load_span_begin(), the CPU may be another one.
  *
- * Return: ns that the work took without what interrupted it; negative if more
- * softirqs were charged meanwhile than there was time for
+ * Return: ns that the work took without what interrupted it; may be negative, as a
+ * mean may be more than there was time for
  */
 s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 {
@@ -234,7 +234,10 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	if (current->nvcsw + current->nivcsw != span->switches)
 		return min_t(s64, wall, irq_load_since(task_sched_runtime(current), span->runtime));
 
-	spent -= c->timed_ns - span->timed_ns + c->soft - span->soft;
+	spent -= c->timed_ns - span->timed_ns;
+	/* With forced threads the softirqs in a thread are its own */
+	if (!in_serving_softirq() && !force_irqthreads())
+		spent -= irq_load_softirq_time(span->softirqs);
 	/* Has nested ones too, which handle_irq_event() does not see: they are few */
 	more = kstat_cpu_irqs_sum(smp_processor_id()) - span->irqs - (c->timed - span->timed);
 	if (more > 0 && c->mean_nr)

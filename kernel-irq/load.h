@@ -71,11 +71,13 @@ struct irq_load_raiser {
  * @stamp:	when it was last timed
  * @runs_seen:	its count in kstat at that time
  * @sampler:	which runs are timed
+ * @mean:	time of a run, decaying mean of the timed ones, ns
  * @runs:	runs that were not charged yet, neither to interrupts nor to the CPU
  * @raiser:	interrupts that raised the next run that is timed
  */
 struct irq_load_vector {
 	u64			stamp;
+	u64			mean;
 	u32			runs_seen;
 	u32			runs;
 	struct irq_load_sampler	sampler;
@@ -90,7 +92,7 @@ struct irq_load_vector {
  * @irqs:	interrupts of the CPU
  * @timed:	those of them that were timed
  * @timed_ns:	what they took
- * @soft:	softirq time of the CPU
+ * @softirqs:	softirq runs of the CPU, unless this is one
  */
 struct irq_load_span {
 	u64		start;
@@ -99,7 +101,7 @@ struct irq_load_span {
 	unsigned long	irqs;
 	unsigned long	timed;
 	u64		timed_ns;
-	u64		soft;
+	u32		softirqs[NR_SOFTIRQS];
 };
 
 /**
@@ -109,11 +111,13 @@ struct irq_load_span {
  * @since:	ns since the one before was timed
  * @span:	the part that was not charged yet
  * @irq:	interrupt of the last NAPI poll in it, 0 for none
+ * @time:	what was charged of it, ns
  */
 struct irq_load_run {
 	struct task_struct	*task;
 	u32			stands_for;
 	unsigned int		irq;
+	u64			time;
 	u64			since;
 	struct irq_load_span	span;
 };
@@ -129,7 +133,6 @@ struct irq_load_run {
  * @mean_nr:	interrupts that @mean_ns is the time of: the recent ones
  * @mean_ns:	extrapolated from samples
  * @mean_stamp:	when both were last halved
- * @soft:	softirq time, extrapolated from samples, ns
  * @base:	softirq time that belongs to no interrupt, ns
  * @polled:	jiffies when a poll outside of softirqs last marked an interrupt
  * @vector:	each softirq
@@ -144,7 +147,6 @@ struct irq_load_cpu {
 	u64			mean_nr;
 	u64			mean_ns;
 	u64			mean_stamp;
-	u64			soft;
 	atomic64_t		base;
 	unsigned long		polled;
 	struct irq_load_vector	vector[NR_SOFTIRQS];
@@ -185,6 +187,8 @@ void irq_load_raise_begin(struct irq_load_raise *raise);
 void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for);
 void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now);
 u64 irq_load_base(unsigned int cpu);
+void irq_load_softirq_counts(u32 runs[NR_SOFTIRQS]);
+u64 irq_load_softirq_time(const u32 runs[NR_SOFTIRQS]);
 unsigned int irq_load_forced_thread(void);
 
 /* load_napi.c */

@@ -157,9 +157,9 @@ static void irq_load_charge_poll(struct irq_load_run *run, const struct napi_str
 		return;
 	}
 	run->irq = irq_load_napi_irq(napi);
-	time = max(irq_load_span_end(&run->span, now), 0) * run->stands_for;
-	irq_load_charge_soft(run->irq, time, run->since, now);
-	this_cpu_add(irq_load_cpu.soft, min_t(u64, time, run->since));
+	time = max(irq_load_span_end(&run->span, now), 0);
+	run->time += time;
+	irq_load_charge_soft(run->irq, time * run->stands_for, run->since, now);
 	irq_load_span_begin(&run->span);
 }
 

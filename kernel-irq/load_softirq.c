@@ -96,6 +96,43 @@ u64 irq_load_base(unsigned int cpu)
 	return atomic64_read(&per_cpu_ptr(&irq_load_cpu, cpu)->base);
 }
 
+/**
+ * irq_load_softirq_counts - Count the runs of softirqs on this CPU
+ * @runs:	where to put them
+ *
+ * Context: preemption disabled.
+ */
+void irq_load_softirq_counts(u32 runs[NR_SOFTIRQS])
+{
+	unsigned int nr;
+
+	for (nr = 0; nr < NR_SOFTIRQS; nr++)
+		runs[nr] = kstat_softirqs_cpu(nr, smp_processor_id());
+}
+
+/**
+ * irq_load_softirq_time - Time that softirqs have taken on this CPU
+ * @runs:	from irq_load_softirq_counts() on this CPU
+ *
+ * Context: preemption disabled.
+ *
+ * Return: number of runs since, each with the mean time of its kind, ns
+ */
+u64 irq_load_softirq_time(const u32 runs[NR_SOFTIRQS])
+{
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+	u64 time = 0;
+	unsigned int nr;
+
+	for (nr = 0; nr < NR_SOFTIRQS; nr++) {
+		u32 more = kstat_softirqs_cpu(nr, smp_processor_id()) - runs[nr];
+
+		if (more)
+			time += more * c->vector[nr].mean;
+	}
+	return time;
+}
+
 /*
  * Charge a timed run, which took @time and stands for @runs, to the interrupts that
  * raised it. Runs that no interrupt claims now may be claimed by the next sample of
@@ -204,6 +241,7 @@ static noinline void irq_load_timed_action(unsigned int nr)
 
 	run.task = current;
 	run.irq = 0;
+	run.time = 0;
 	run.stands_for = v->sampler.stratum;
 	v->runs_seen = seen;
 	run.since = local_clock() - v->stamp;
@@ -236,14 +274,12 @@ static noinline void irq_load_timed_action(unsigned int nr)
 		c->skip[nr] = v->sampler.gap - 1;
 
 	time = irq_load_forced_thread() ? 0 : max(irq_load_span_end(&run.span, now), 0);
-	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr)) {
-		irq_load_charge_raisers(v, raiser, runs, time, since, now);
-		c->soft += min(time * runs, since);
-		return;
-	}
+	v->mean += ((s64)(time + run.time) - (s64)v->mean) / 8;
 	/* What comes after the last poll, as the flush of GRO, is work for that one */
-	irq_load_charge_soft(run.irq, time * run.stands_for, since, now);
-	c->soft += min(time * run.stands_for, since);
+	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
+		irq_load_charge_raisers(v, raiser, runs, time, since, now);
+	else
+		irq_load_charge_soft(run.irq, time * run.stands_for, since, now);
 }
 
 #define IRQ_LOAD_WRAPPER(nr)						\

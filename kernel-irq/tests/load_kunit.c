@@ -584,9 +584,9 @@ static void softirq_over_a_thread_is_not_charged(struct kunit *test)
 	after = fake_load(test, fake);
 	thread = after.thread_ns - before.thread_ns;
 	KUNIT_EXPECT_EQ(test, after.soft_ns, before.soft_ns);
-	/* 30 ms of 210, give or take a few samples of the softirq */
-	KUNIT_EXPECT_GE(test, thread, 5 * MS);
-	KUNIT_EXPECT_LE(test, thread, 70 * MS);
+	/* 30 ms of 210, give or take what the mean is off */
+	KUNIT_EXPECT_GE(test, thread, 10 * MS);
+	KUNIT_EXPECT_LE(test, thread, 60 * MS);
 }
 
 static void interrupt_in_thread(struct fake *fake)
