@@ -162,7 +162,7 @@ struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
 	if (desc->balance)
 		return desc->balance;
 
-	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+	fresh = kzalloc_obj(*fresh);
 	/* May race with another caller; zeroed before it is seen */
 	if (fresh && cmpxchg(&desc->balance, NULL, fresh))
 		kfree(fresh);
@@ -181,6 +181,20 @@ void irq_balance_free(struct irq_desc *desc)
 	if (desc->balance)
 		kfree(desc->balance->entry);
 	kfree(desc->balance);
+}
+
+/**
+ * irq_balance_notify - Call the affinity notifier as the effective affinity changed
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ */
+void irq_balance_notify(struct irq_desc *desc)
+{
+	lockdep_assert_held(&desc->lock);
+
+	if (desc->affinity_notify)
+		irq_affinity_schedule_notify_work(desc);
 }
 
 /**

@@ -86,12 +86,14 @@ int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
 struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc);
 void irq_balance_free(struct irq_desc *desc);
+void irq_balance_notify(struct irq_desc *desc);
 
 #else /* CONFIG_IRQ_BALANCE */
 
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
 static inline void irq_balance_free(struct irq_desc *desc) { }
+static inline void irq_balance_notify(struct irq_desc *desc) { }
 
 #endif /* !CONFIG_IRQ_BALANCE */
 

@@ -26,8 +26,8 @@
  * Each ns is charged once: a span of a softirq or a thread does not contain the
  * handlers that interrupted it, nor that of a thread the softirqs. Handlers that
  * were timed are known exactly, what was not timed by its number and the recent
- * mean of this CPU: sums may go down for a moment. Of a thread that slept the run time is taken, which has
- * these only with IRQ time accounting off.
+ * mean of this CPU: sums may go down for a moment. Of a thread that slept the run
+ * time is taken, which contains all of these if IRQ time accounting is off.
  *
  * What is measured of a handler is the time of all handlers of the line, a shared
  * line being one load. A handler that demultiplexes other interrupts contains
@@ -101,7 +101,7 @@ static void irq_load_alloc(struct work_struct *work)
 		irq = irq_desc_get_irq(desc) + 1;
 		line = NULL;
 		if (READ_ONCE(desc->load_skip) < 0 && !desc->load)
-			line = kzalloc(sizeof(*line), GFP_KERNEL);
+			line = kzalloc_obj(*line);
 		if (line) {
 			irq_load_restart(&line->hard.sampler);
 			/* Pairs with irq_load_line_of() */
@@ -305,7 +305,8 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	now = local_clock();
 	/* What the handler of another one raised in it does not belong to this one */
 	if (likely(timed == c->timed))
-		irq_load_raise_end(&raise, irq_desc_get_irq(desc), line ? line->hard.sampler.stratum : 1);
+		irq_load_raise_end(&raise, irq_desc_get_irq(desc),
+				   line ? line->hard.sampler.stratum : 1);
 	if (unlikely(!line)) {
 		irq_load_want_line(desc);
 		return ret;

@@ -115,7 +115,7 @@ static inline u32 irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 
 		s->stratum = max(s->stratum >> min(ilog2(div64_u64(since, aim)), 31), 1U);
 
 	/* Numerical Recipes' generator, stirred by the clock; its high bits are good */
-	s->seed = s->seed * 1664525 + 1013904223 + (u32)now;
+	s->seed = s->seed * 1664525 + 1013904223 + (u32)(now & U32_MAX);
 	place = (s->seed >> 16) & (s->stratum - 1);
 	s->gap = s->rest + place + 1;
 	s->rest = s->stratum - 1 - place;

@@ -106,7 +106,8 @@ void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq)
 {
 	struct list_head *head = &this_cpu_ptr(&softnet_data)->poll_list, *entry = raise->tail;
 
-	while (head->prev != entry && (entry = entry->next) != head) {
+	while (entry != head->prev) {
+		entry = entry->next;
 		irq_load_vote(list_entry(entry, struct napi_struct, poll_list), irq);
 	}
 }
@@ -119,7 +120,7 @@ static void irq_load_mark_polled(const struct napi_struct *napi)
 
 	guard(rcu)();
 	irq = irq_load_napi_irq(napi);
-	if (!irq || this_cpu_read(irq_load_cpu.polled) == jiffies)
+	if (!irq || !time_after(jiffies, this_cpu_read(irq_load_cpu.polled)))
 		return;
 
 	line = irq_load_get_line(irq);

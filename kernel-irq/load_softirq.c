@@ -22,6 +22,7 @@
 #include <linux/bitops.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
+#include <linux/jiffies.h>
 #include <linux/kernel_stat.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
@@ -282,13 +283,18 @@ static noinline void irq_load_timed_action(unsigned int nr)
 		irq_load_charge_soft(run.irq, time * run.stands_for, since, now);
 }
 
+static __always_inline void irq_load_run_action(unsigned int nr)
+{
+	if (unlikely(this_cpu_dec_return(irq_load_cpu.skip[nr]) < 0))
+		irq_load_timed_action(nr);
+	else
+		irq_load_actions[nr]();
+}
+
 #define IRQ_LOAD_WRAPPER(nr)						\
 static void irq_load_##nr(void)						\
 {									\
-	if (unlikely(this_cpu_dec_return(irq_load_cpu.skip[nr]) < 0))	\
-		irq_load_timed_action(nr);				\
-	else								\
-		irq_load_actions[nr]();					\
+	irq_load_run_action(nr);					\
 }
 
 IRQ_LOAD_WRAPPER(HI_SOFTIRQ);
@@ -336,6 +342,7 @@ int irq_load_softirq_start(void)
 	for_each_possible_cpu(cpu) {
 		struct irq_load_cpu *c = per_cpu_ptr(&irq_load_cpu, cpu);
 
+		c->polled = jiffies - 1;
 		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
 			/* What went on while nobody measured is not made up for */
 			c->vector[nr].runs_seen = kstat_softirqs_cpu(nr, cpu);

@@ -426,7 +426,7 @@ static struct fake *fake_irq(struct kunit *test)
 	for (int i = 0; i < 1000 && !READ_ONCE(fake->desc->load); i++) {
 		scoped_guard(irqsave)
 			generic_handle_irq(irq);
-		msleep(1);
+		usleep_range(1000, 2000);
 	}
 	KUNIT_ASSERT_NOT_NULL(test, fake->desc->load);
 	fake->handled = 0;
@@ -656,7 +656,7 @@ static u64 napi_charges(struct kunit *test, struct fake *irq, struct fake *fake)
 		local_bh_disable();
 		local_bh_enable();
 		while (test_bit(NAPI_STATE_SCHED, &fake_napi.napi.state))
-			msleep(1);
+			usleep_range(1000, 2000);
 	}
 	return fake_load(test, fake).soft_ns - before;
 }
