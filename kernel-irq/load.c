@@ -100,7 +100,8 @@ static void irq_load_alloc(struct work_struct *work)
 	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		line = NULL;
-		if (READ_ONCE(desc->load_skip) < 0 && !desc->load)
+		/* An interrupt that counts down meanwhile comes again */
+		if (data_race(desc->load_skip) < 0 && !desc->load)
 			line = kzalloc_obj(*line);
 		if (line) {
 			irq_load_restart(&line->hard.sampler);
@@ -131,7 +132,7 @@ static void irq_load_want_line(struct irq_desc *desc)
 {
 	lockdep_assert_held(&desc->lock);
 
-	WRITE_ONCE(desc->load_skip, -1);
+	desc->load_skip = -1;
 	irq_work_queue(&irq_load_alloc_irq_work);
 }
 
@@ -417,7 +418,8 @@ void irq_load_flush(struct irq_desc *desc)
 	    irq_load_since(now, line->hard.stamp) < IRQ_LOAD_RARE_NS)
 		return;
 
-	line->hard.time += irq_load_unsampled_time(&line->hard, desc->load_skip, now);
+	WRITE_ONCE(line->hard.time, line->hard.time +
+		   irq_load_unsampled_time(&line->hard, desc->load_skip, now));
 	line->hard.count += irq_load_unsampled(&line->hard, desc->load_skip);
 	irq_load_restart(&line->hard.sampler);
 	desc->load_skip = 0;

@@ -107,18 +107,20 @@ struct irq_load_span {
 /**
  * struct irq_load_run - A run of a softirq that is timed
  * @task:	in whose context
+ * @vector:	the softirq
  * @stands_for:	runs that it stands for
- * @since:	ns since the one before was timed
- * @span:	the part that was not charged yet
  * @irq:	interrupt of the last NAPI poll in it, 0 for none
- * @time:	what was charged of it, ns
+ * @time:	time for @irq that is still to be charged, ns
+ * @charged:	what was charged before, ns
+ * @span:	what follows the last poll
  */
 struct irq_load_run {
 	struct task_struct	*task;
+	struct irq_load_vector	*vector;
 	u32			stands_for;
 	unsigned int		irq;
 	u64			time;
-	u64			since;
+	u64			charged;
 	struct irq_load_span	span;
 };
 
@@ -185,7 +187,7 @@ int irq_load_softirq_start(void);
 void irq_load_softirq_stop(void);
 void irq_load_raise_begin(struct irq_load_raise *raise);
 void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for);
-void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now);
+void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now);
 u64 irq_load_base(unsigned int cpu);
 void irq_load_softirq_counts(u32 runs[NR_SOFTIRQS]);
 u64 irq_load_softirq_time(const u32 runs[NR_SOFTIRQS]);

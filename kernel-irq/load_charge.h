@@ -10,8 +10,8 @@
 #ifndef _KERNEL_IRQ_LOAD_CHARGE_H
 #define _KERNEL_IRQ_LOAD_CHARGE_H
 
+#include <linux/compiler.h>
 #include <linux/kernel.h>
-#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/types.h>
 
@@ -111,8 +111,8 @@ static inline u32 irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 
 
 	if (2 * since < aim)
 		s->stratum = min(2 * s->stratum, IRQ_LOAD_MAX_STRATUM);
-	else if (since > 2 * aim)
-		s->stratum = max(s->stratum >> min(ilog2(div64_u64(since, aim)), 31), 1U);
+	for (; since > 2 * aim && s->stratum > 1; since /= 2)
+		s->stratum /= 2;
 
 	/* Numerical Recipes' generator, stirred by the clock; its high bits are good */
 	s->seed = s->seed * 1664525 + 1013904223 + (u32)(now & U32_MAX);
@@ -159,10 +159,13 @@ static inline void irq_load_decay_max(struct irq_load_hard *h, u64 now)
  */
 static inline void irq_load_take_sample(struct irq_load_hard *h, u64 now, u64 delta)
 {
+	u64 charged;
+
 	if ((s64)delta < 0)
 		delta = 0;
 
-	h->time += irq_load_extrapolate(&h->carry, delta * h->sampler.stratum, now - h->stamp);
+	charged = irq_load_extrapolate(&h->carry, delta * h->sampler.stratum, now - h->stamp);
+	WRITE_ONCE(h->time, h->time + charged);
 	h->count += h->sampler.gap;
 	h->stamp = now;
 	h->last = delta;

@@ -146,21 +146,29 @@ bool irq_load_is_polled(struct irq_desc *desc)
 	return polled && time_before(jiffies, polled + IRQ_LOAD_POLLED);
 }
 
-static void irq_load_charge_poll(struct irq_load_run *run, const struct napi_struct *napi,
-				 u64 now)
+static noinline void irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi,
+					int budget)
 {
-	unsigned int thread_irq = irq_load_forced_thread();
-	u64 time;
+	u64 now = local_clock_noinstr();
+	unsigned int thread_irq;
+
+	/* Netpoll has no budget, and polls anywhere */
+	if (!budget)
+		return;
+	if (!in_serving_softirq()) {
+		irq_load_mark_polled(napi);
+		return;
+	}
+	if (run->task != current)
+		return;
 
 	guard(preempt)();
+	thread_irq = irq_load_forced_thread();
 	if (thread_irq) {
 		irq_load_vote(napi, thread_irq);
 		return;
 	}
-	run->irq = irq_load_napi_irq(napi);
-	time = max(irq_load_span_end(&run->span, now), 0);
-	run->time += time;
-	irq_load_charge_soft(run->irq, time * run->stands_for, run->since, now);
+	irq_load_charge_run(run, irq_load_napi_irq(napi), now);
 	irq_load_span_begin(&run->span);
 }
 
@@ -168,19 +176,8 @@ static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, i
 {
 	struct irq_load_run *run = this_cpu_read(irq_load_cpu.run);
 
-	u64 now;
-
-	if (likely(!run && in_serving_softirq()))
-		return;
-
-	now = local_clock_noinstr();
-	/* Netpoll has no budget, and polls anywhere */
-	if (!budget)
-		return;
-	if (!in_serving_softirq())
-		irq_load_mark_polled(napi);
-	else if (run->task == current)
-		irq_load_charge_poll(run, napi, now);
+	if (unlikely(run || !in_serving_softirq()))
+		irq_load_timed_poll(run, napi, budget);
 }
 
 /**

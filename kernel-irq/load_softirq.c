@@ -68,20 +68,36 @@ static bool irq_load_charge_irq(unsigned int irq, u64 time, u64 now)
 	return true;
 }
 
-/**
- * irq_load_charge_soft - Charge softirq time to an interrupt, or to the CPU
- * @irq:	interrupt number, 0: to the CPU, as if the interrupt does not exist or was
- *		never measured
- * @time:	extrapolated time, ns
- * @since:	time since the softirq was timed before, ns
- * @now:	local_clock()
- *
- * Context: softirq, preemption disabled.
- */
-void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
+/* Charge an interrupt, or the CPU if there is none or it was never measured */
+static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
 {
 	if (!irq_load_charge_irq(irq, time, now))
 		atomic64_add(min(time, since), &this_cpu_ptr(&irq_load_cpu)->base);
+}
+
+/**
+ * irq_load_charge_run - Charge what NAPI polls of an interrupt have taken
+ * @run:	the run of the softirq
+ * @irq:	interrupt of the poll that has just ended, 0 for none
+ * @now:	local_clock()
+ *
+ * Polls of one interrupt that follow each other are charged together. What comes
+ * after the last one, as the flush of GRO, is work for that one.
+ *
+ * Context: softirq, preemption disabled.
+ */
+void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now)
+{
+	u64 time = max(irq_load_span_end(&run->span, now), 0);
+
+	if (run->irq != irq && run->time) {
+		irq_load_charge_soft(run->irq, run->time * run->stands_for,
+				     now - run->vector->stamp, now);
+		run->charged += run->time;
+		run->time = 0;
+	}
+	run->irq = irq;
+	run->time += time;
 }
 
 /**
@@ -237,15 +253,12 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
 	bool wanted = c->skip[nr] < -1;
 	struct irq_load_raiser raiser[IRQ_LOAD_RAISERS];
-	struct irq_load_run run;
-	u64 now, time, since;
+	struct irq_load_run run = {
+		.task = current, .vector = v, .stands_for = v->sampler.stratum,
+	};
+	u64 now, since;
 
-	run.task = current;
-	run.irq = 0;
-	run.time = 0;
-	run.stands_for = v->sampler.stratum;
 	v->runs_seen = seen;
-	run.since = local_clock() - v->stamp;
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
 	c->skip[nr] = IRQ_LOAD_BUSY;
 	scoped_guard(irqsave) {
@@ -274,13 +287,16 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	if (c->skip[nr] > 0)
 		c->skip[nr] = v->sampler.gap - 1;
 
-	time = irq_load_forced_thread() ? 0 : max(irq_load_span_end(&run.span, now), 0);
-	v->mean += ((s64)(time + run.time) - (s64)v->mean) / 8;
-	/* What comes after the last poll, as the flush of GRO, is work for that one */
-	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
-		irq_load_charge_raisers(v, raiser, runs, time, since, now);
+	if (irq_load_forced_thread())
+		run.time = 0;
 	else
-		irq_load_charge_soft(run.irq, time * run.stands_for, since, now);
+		irq_load_charge_run(&run, run.irq, now);
+	v->mean += ((s64)(run.charged + run.time) - (s64)v->mean) / 8;
+
+	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
+		irq_load_charge_raisers(v, raiser, runs, run.time, since, now);
+	else
+		irq_load_charge_soft(run.irq, run.time * run.stands_for, since, now);
 }
 
 static __always_inline void irq_load_run_action(unsigned int nr)
