@@ -212,7 +212,7 @@ void irq_load_span_begin(struct irq_load_span *span)
 	span->timed = c->timed;
 	span->timed_ns = c->timed_ns;
 	if (!in_serving_softirq())
-		irq_load_softirq_counts(span->softirqs);
+		irq_load_softirqs_begin(span);
 	span->start = local_clock_noinstr();
 }
 
@@ -238,7 +238,7 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	spent -= c->timed_ns - span->timed_ns;
 	/* With forced threads the softirqs in a thread are its own */
 	if (!in_serving_softirq() && !force_irqthreads())
-		spent -= irq_load_softirq_time(span->softirqs);
+		spent -= irq_load_softirqs_end(span);
 	/* Has nested ones too, which handle_irq_event() does not see: they are few */
 	more = kstat_cpu_irqs_sum(smp_processor_id()) - span->irqs - (c->timed - span->timed);
 	if (more > 0 && c->mean_nr)
@@ -319,7 +319,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 		irq_load_take_sample(&line->hard, now, now - start);
 		irq_load_check_rise(line, now);
 	}
-	desc->load_skip = irq_load_next_sample(&line->hard.sampler, now, since,
+	desc->load_skip = irq_load_next_sample(&line->hard.sampler, now, since, now - start,
 					       IRQ_LOAD_SAMPLE_NS) - 1;
 	return ret;
 }

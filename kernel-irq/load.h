@@ -70,15 +70,17 @@ struct irq_load_raiser {
  * struct irq_load_vector - One softirq on one CPU
  * @stamp:	when it was last timed
  * @runs_seen:	its count in kstat at that time
+ * @timed:	runs that were timed
  * @sampler:	which runs are timed
  * @mean:	time of a run, decaying mean of the timed ones, ns
  * @runs:	runs that were not charged yet, neither to interrupts nor to the CPU
- * @raiser:	interrupts that raised the next run that is timed
+ * @raiser:	interrupts that raise it, as far as their claims are not settled
  */
 struct irq_load_vector {
 	u64			stamp;
 	u64			mean;
 	u32			runs_seen;
+	u32			timed;
 	u32			runs;
 	struct irq_load_sampler	sampler;
 	struct irq_load_raiser	raiser[IRQ_LOAD_RAISERS];
@@ -92,7 +94,8 @@ struct irq_load_vector {
  * @irqs:	interrupts of the CPU
  * @timed:	those of them that were timed
  * @timed_ns:	what they took
- * @softirqs:	softirq runs of the CPU, unless this is one
+ * @softirqs:	softirq runs of the CPU that were not timed, unless this is one
+ * @soft_ns:	what those took that were timed
  */
 struct irq_load_span {
 	u64		start;
@@ -102,6 +105,7 @@ struct irq_load_span {
 	unsigned long	timed;
 	u64		timed_ns;
 	u32		softirqs[NR_SOFTIRQS];
+	u64		soft_ns;
 };
 
 /**
@@ -135,6 +139,7 @@ struct irq_load_run {
  * @mean_nr:	interrupts that @mean_ns is the time of: the recent ones
  * @mean_ns:	extrapolated from samples
  * @mean_stamp:	when both were last halved
+ * @soft_ns:	softirq runs that were timed took this
  * @base:	softirq time that belongs to no interrupt, ns
  * @polled:	jiffies when a poll outside of softirqs last marked an interrupt
  * @vector:	each softirq
@@ -149,6 +154,7 @@ struct irq_load_cpu {
 	u64			mean_nr;
 	u64			mean_ns;
 	u64			mean_stamp;
+	u64			soft_ns;
 	atomic64_t		base;
 	unsigned long		polled;
 	struct irq_load_vector	vector[NR_SOFTIRQS];
@@ -189,8 +195,8 @@ void irq_load_raise_begin(struct irq_load_raise *raise);
 void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for);
 void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now);
 u64 irq_load_base(unsigned int cpu);
-void irq_load_softirq_counts(u32 runs[NR_SOFTIRQS]);
-u64 irq_load_softirq_time(const u32 runs[NR_SOFTIRQS]);
+void irq_load_softirqs_begin(struct irq_load_span *span);
+u64 irq_load_softirqs_end(const struct irq_load_span *span);
 unsigned int irq_load_forced_thread(void);
 
 /* load_napi.c */

@@ -21,6 +21,9 @@
 /* A source without a sample for this long has become rare */
 #define IRQ_LOAD_RARE_NS	(4 * IRQ_LOAD_SAMPLE_NS)
 
+/* To time an event that takes longer costs less than a hundredth of it */
+#define IRQ_LOAD_LONG_NS	50000U
+
 /* 4096 events per sample are one sample per ms at four million events per second */
 #define IRQ_LOAD_MAX_STRATUM	4096U
 
@@ -98,16 +101,20 @@ static inline void irq_load_restart(struct irq_load_sampler *s)
 }
 
 /*
- * Choose the next sample, @since is the time since the last one and @aim what it
- * should be. Events are divided into strata, and of each one event is timed, at a
+ * Choose the next sample. @since is the time since the last one and @aim what it
+ * should be, unless events take as long as that one did, @took. Events are divided into strata, and of each one event is timed, at a
  * random place. So each event of a stratum is as likely to be the sample as any
  * other, whatever the pattern of cheap and expensive events and of bursts, and
  * although the size of the strata follows the rate. Returns the number of events to
  * the sample.
  */
-static inline u32 irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 since, u64 aim)
+static inline u32 irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 since, u64 took,
+				       u64 aim)
 {
 	u32 place;
+
+	if (took > IRQ_LOAD_LONG_NS)
+		aim = 0;
 
 	if (2 * since < aim)
 		s->stratum = min(2 * s->stratum, IRQ_LOAD_MAX_STRATUM);
@@ -115,7 +122,7 @@ static inline u32 irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 
 		s->stratum /= 2;
 
 	/* Numerical Recipes' generator, stirred by the clock; its high bits are good */
-	s->seed = s->seed * 1664525 + 1013904223 + (u32)(now & U32_MAX);
+	s->seed = s->seed * 1664525 + 1013904223 + (u32)(now & 0xffffffffU);
 	place = (s->seed >> 16) & (s->stratum - 1);
 	s->gap = s->rest + place + 1;
 	s->rest = s->stratum - 1 - place;

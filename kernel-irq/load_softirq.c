@@ -38,7 +38,7 @@
  */
 #define IRQ_LOAD_BASE_NS	(8 * IRQ_LOAD_SAMPLE_NS)
 
-/* The part of the runs that no interrupt has claimed which goes to the CPU each time */
+/* The part of the runs and the claims that wait which goes at each sample */
 #define IRQ_LOAD_UNCLAIMED	16
 
 /* The countdown if the next run is wanted, and that of a CPU whose run is being timed */
@@ -113,36 +113,43 @@ u64 irq_load_base(unsigned int cpu)
 	return atomic64_read(&per_cpu_ptr(&irq_load_cpu, cpu)->base);
 }
 
-/**
- * irq_load_softirq_counts - Count the runs of softirqs on this CPU
- * @runs:	where to put them
- *
- * Context: preemption disabled.
- */
-void irq_load_softirq_counts(u32 runs[NR_SOFTIRQS])
+static u32 irq_load_untimed_runs(unsigned int nr)
 {
-	unsigned int nr;
-
-	for (nr = 0; nr < NR_SOFTIRQS; nr++)
-		runs[nr] = kstat_softirqs_cpu(nr, smp_processor_id());
+	return kstat_softirqs_cpu(nr, smp_processor_id()) -
+	       this_cpu_read(irq_load_cpu.vector[nr].timed);
 }
 
 /**
- * irq_load_softirq_time - Time that softirqs have taken on this CPU
- * @runs:	from irq_load_softirq_counts() on this CPU
+ * irq_load_softirqs_begin - Remember which softirqs have run on this CPU
+ * @span:	span of a task
+ *
+ * Context: preemption disabled.
+ */
+void irq_load_softirqs_begin(struct irq_load_span *span)
+{
+	unsigned int nr;
+
+	span->soft_ns = this_cpu_read(irq_load_cpu.soft_ns);
+	for (nr = 0; nr < NR_SOFTIRQS; nr++)
+		span->softirqs[nr] = irq_load_untimed_runs(nr);
+}
+
+/**
+ * irq_load_softirqs_end - Time that softirqs have taken on this CPU
+ * @span:	from irq_load_softirqs_begin() on this CPU
  *
  * Context: preemption disabled.
  *
- * Return: number of runs since, each with the mean time of its kind, ns
+ * Return: ns since then, those that were not timed with the mean of their kind
  */
-u64 irq_load_softirq_time(const u32 runs[NR_SOFTIRQS])
+u64 irq_load_softirqs_end(const struct irq_load_span *span)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
-	u64 time = 0;
+	u64 time = c->soft_ns - span->soft_ns;
 	unsigned int nr;
 
 	for (nr = 0; nr < NR_SOFTIRQS; nr++) {
-		u32 more = kstat_softirqs_cpu(nr, smp_processor_id()) - runs[nr];
+		u32 more = irq_load_untimed_runs(nr) - span->softirqs[nr];
 
 		if (more)
 			time += more * c->vector[nr].mean;
@@ -152,29 +159,35 @@ u64 irq_load_softirq_time(const u32 runs[NR_SOFTIRQS])
 
 /*
  * Charge a timed run, which took @time and stands for @runs, to the interrupts that
- * raised it. Runs that no interrupt claims now may be claimed by the next sample of
- * one, so they go to the CPU by and by.
+ * raise it; @claims are those of before it. A handler that is timed stands for some
+ * that come later: claims that have no run yet wait for it, as runs wait that no
+ * interrupt has claimed. What waits goes by and by, the runs to the CPU.
  */
-static void irq_load_charge_raisers(struct irq_load_vector *v,
-				    const struct irq_load_raiser raiser[IRQ_LOAD_RAISERS],
+static void irq_load_charge_raisers(struct irq_load_vector *v, const u32 claims[IRQ_LOAD_RAISERS],
 				    u32 runs, u64 time, u64 since, u64 now)
 {
-	u32 claimed = 0, paid, unclaimed;
+	u32 claimed = 0, paid, share, waits;
 	int i;
 
 	for (i = 0; i < IRQ_LOAD_RAISERS; i++)
-		claimed += raiser[i].weight;
+		claimed += claims[i];
 	v->runs += runs;
 	paid = min(claimed, v->runs);
-	v->runs -= paid;
 
-	for (i = 0; i < IRQ_LOAD_RAISERS && raiser[i].weight; i++)
-		irq_load_charge_soft(raiser[i].irq,
-				     div_u64(time * paid * raiser[i].weight, claimed), since, now);
+	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+		if (!claims[i])
+			continue;
+		share = div_u64((u64)paid * claims[i], claimed);
+		waits = claims[i] - share;
+		irq_load_charge_soft(v->raiser[i].irq, time * share, since, now);
+		v->runs -= share;
+		/* Handlers that came meanwhile have added to it */
+		v->raiser[i].weight -= share + DIV_ROUND_UP(waits, IRQ_LOAD_UNCLAIMED);
+	}
 
-	unclaimed = DIV_ROUND_UP(v->runs, IRQ_LOAD_UNCLAIMED);
-	v->runs -= unclaimed;
-	irq_load_charge_soft(0, time * unclaimed, since, now);
+	waits = DIV_ROUND_UP(v->runs, IRQ_LOAD_UNCLAIMED);
+	v->runs -= waits;
+	irq_load_charge_soft(0, time * waits, since, now);
 }
 
 static void irq_load_note_raiser(struct irq_load_vector *v, unsigned int irq, u32 stands_for)
@@ -252,19 +265,18 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	struct irq_load_vector *v = &c->vector[nr];
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
 	bool wanted = c->skip[nr] < -1;
-	struct irq_load_raiser raiser[IRQ_LOAD_RAISERS];
+	u32 claims[IRQ_LOAD_RAISERS];
 	struct irq_load_run run = {
 		.task = current, .vector = v, .stands_for = v->sampler.stratum,
 	};
-	u64 now, since;
+	u64 now, since, time;
+	int i;
 
 	v->runs_seen = seen;
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
 	c->skip[nr] = IRQ_LOAD_BUSY;
-	scoped_guard(irqsave) {
-		memcpy(raiser, v->raiser, sizeof(raiser));
-		memset(v->raiser, 0, sizeof(raiser));
-	}
+	for (i = 0; i < IRQ_LOAD_RAISERS; i++)
+		claims[i] = READ_ONCE(v->raiser[i].weight);
 	if (irq_load_has_polls(nr))
 		c->run = &run;
 
@@ -276,27 +288,31 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	if (c->run == &run)
 		c->run = NULL;
 
-	guard(preempt)();
+	/* No interrupt may raise it while claims are settled */
+	guard(irqsave)();
 	since = now - v->stamp;
 	v->stamp = now;
-	/* Samples that interrupts want say nothing on how far apart the others should be */
-	if (!wanted)
-		irq_load_next_sample(&v->sampler, now, since, irq_load_has_polls(nr) ?
-				     IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS);
-	/* An interrupt may have come meanwhile and want the next run */
-	if (c->skip[nr] > 0)
-		c->skip[nr] = v->sampler.gap - 1;
-
 	if (irq_load_forced_thread())
 		run.time = 0;
 	else
 		irq_load_charge_run(&run, run.irq, now);
-	v->mean += ((s64)(run.charged + run.time) - (s64)v->mean) / 8;
+	time = run.charged + run.time;
+	c->soft_ns += time;
+	v->timed++;
+	v->mean += ((s64)time - (s64)v->mean) / 8;
 
 	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
-		irq_load_charge_raisers(v, raiser, runs, run.time, since, now);
+		irq_load_charge_raisers(v, claims, runs, run.time, since, now);
 	else
 		irq_load_charge_soft(run.irq, run.time * run.stands_for, since, now);
+
+	/* Samples that interrupts want say nothing on how far apart the others should be */
+	if (!wanted)
+		irq_load_next_sample(&v->sampler, now, since, time, irq_load_has_polls(nr) ?
+				     IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS);
+	/* An interrupt may have come meanwhile and want the next run */
+	if (c->skip[nr] > 0)
+		c->skip[nr] = v->sampler.gap - 1;
 }
 
 static __always_inline void irq_load_run_action(unsigned int nr)

@@ -49,7 +49,8 @@ static void source_run(struct source *s, u64 period, u64 time, u64 (*cost)(unsig
 		s->samples++;
 		since = now - s->h.stamp;
 		irq_load_take_sample(&s->h, now, delta);
-		s->skip = irq_load_next_sample(&s->h.sampler, now, since, IRQ_LOAD_SAMPLE_NS) - 1;
+		s->skip = irq_load_next_sample(&s->h.sampler, now, since, delta,
+					       IRQ_LOAD_SAMPLE_NS) - 1;
 	}
 }
 
@@ -74,6 +75,11 @@ static u64 cost_even(unsigned int n)
 static u64 cost_alternating(unsigned int n)
 {
 	return n % 2 ? 7 * US : US;
+}
+
+static u64 cost_long(unsigned int n)
+{
+	return IRQ_LOAD_LONG_NS + US;
 }
 
 /* The same mean, but it falls in the course of a burst */
@@ -137,6 +143,10 @@ static void strata_follow_the_rate(struct kunit *test)
 	KUNIT_EXPECT_GE(test, s.h.sampler.stratum, 64);
 	KUNIT_EXPECT_LE(test, s.h.sampler.stratum, 256);
 
+	/* Long ones are all timed, however many they are */
+	source_run(&s, 60 * US, SEC, cost_long);
+	KUNIT_EXPECT_EQ(test, s.h.sampler.stratum, 1);
+
 	/* It is bounded, whatever the rate */
 	source_run(&s, 10, SEC / 4, cost_even);
 	KUNIT_EXPECT_LE(test, s.h.sampler.stratum, IRQ_LOAD_MAX_STRATUM);
@@ -159,7 +169,7 @@ static void any_event_may_be_timed(struct kunit *test)
 	unsigned int seen[64] = { }, events = 0;
 
 	for (u64 now = 0; now < 6400 * (MS + 7919); now += MS + 7919) {
-		events += irq_load_next_sample(&s, now, MS, IRQ_LOAD_SAMPLE_NS);
+		events += irq_load_next_sample(&s, now, MS, US, IRQ_LOAD_SAMPLE_NS);
 		KUNIT_ASSERT_EQ(test, s.stratum, 64);
 		seen[(events - 1) % 64]++;
 	}
@@ -198,7 +208,7 @@ static void clock_may_go_back(struct kunit *test)
 	irq_load_take_sample(&h, 5 * SEC, 4 * US);
 	KUNIT_EXPECT_EQ(test, h.time, MS + 64 * 4 * US);
 	KUNIT_EXPECT_EQ(test, h.count, 64);
-	irq_load_next_sample(&h.sampler, 5 * SEC, -5 * SEC, IRQ_LOAD_SAMPLE_NS);
+	irq_load_next_sample(&h.sampler, 5 * SEC, -5 * SEC, US, IRQ_LOAD_SAMPLE_NS);
 	KUNIT_EXPECT_EQ(test, h.sampler.stratum, 1);
 
 	/* A handler that ended before it began took no time */
@@ -218,7 +228,7 @@ static void no_time_is_no_charge(struct kunit *test)
 	irq_load_take_sample(&h, SEC, 0);
 	KUNIT_EXPECT_EQ(test, h.time, 0);
 	KUNIT_EXPECT_EQ(test, h.count, 8);
-	KUNIT_EXPECT_GE(test, irq_load_next_sample(&h.sampler, SEC, 0, IRQ_LOAD_SAMPLE_NS), 1);
+	KUNIT_EXPECT_GE(test, irq_load_next_sample(&h.sampler, SEC, 0, US, IRQ_LOAD_SAMPLE_NS), 1);
 
 	/* An average over no time is no average */
 	irq_balance_average_update(&avg, MS, SEC, IRQ_BALANCE_CAPACITY);
