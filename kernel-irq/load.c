@@ -23,11 +23,12 @@
  * struct irq_desc, which has room for them. What has to be kept of an interrupt
  * is allocated when it is first measured and freed with its descriptor.
  *
- * Each ns is charged once: a span of a softirq or a thread does not contain the
- * handlers that interrupted it, nor that of a thread the softirqs. Handlers that
- * were timed are known exactly, what was not timed by its number and the recent
- * mean of this CPU: sums may go down for a moment. Of a thread that slept the run
- * time is taken, which contains all of these if IRQ time accounting is off.
+ * Each ns is charged once. The time of a softirq or a thread does not contain the
+ * handlers that interrupted it, and the time of a thread does not contain softirqs
+ * either. Handlers and softirqs that were timed are known exactly. For the others
+ * their number is known, and the recent mean of this CPU is taken, so sums may go
+ * down for a moment. If a thread slept, its run time is taken instead, which contains
+ * all of these if IRQ time accounting is off.
  *
  * What is measured of a handler is the time of all handlers of the line, a shared
  * line being one load. A handler that demultiplexes other interrupts contains
@@ -56,7 +57,7 @@
 
 #include "internals.h"
 
-/* The mean of a CPU's handlers is over once to twice this time */
+/* The mean of a CPU's handlers covers the last one or two of these intervals */
 #define IRQ_LOAD_MEAN_NS	(NSEC_PER_SEC / 4)
 
 DEFINE_STATIC_KEY_FALSE(irq_load_key);
@@ -100,7 +101,7 @@ static void irq_load_alloc(struct work_struct *work)
 	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		line = NULL;
-		/* An interrupt that counts down meanwhile comes again */
+		/* May race with an interrupt, which asks again when it comes again */
 		if (data_race(desc->load_skip) < 0 && !desc->load)
 			line = kzalloc_obj(*line);
 		if (line) {
@@ -200,7 +201,7 @@ void irq_load_check_rise(struct irq_load_line *line, u64 now)
  * irq_load_span_begin - Start to time a piece of work
  * @span:	for irq_load_span_end()
  *
- * Context: no migration. A preemption meanwhile counts as one of the work.
+ * Context: migration disabled. A preemption in here counts as one of the work.
  */
 void irq_load_span_begin(struct irq_load_span *span)
 {
@@ -239,8 +240,12 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	/* With forced threads the softirqs in a thread are its own */
 	if (!in_serving_softirq() && !force_irqthreads())
 		spent -= irq_load_softirqs_end(span);
-	/* Has nested ones too, which handle_irq_event() does not see: they are few */
-	more = kstat_cpu_irqs_sum(smp_processor_id()) - span->irqs - (c->timed - span->timed);
+	/*
+	 * The kernel's count has nested interrupts, too, and on some architectures
+	 * timers and IPIs. That is an overestimate which a mean makes small.
+	 */
+	more = (long)(kstat_cpu_irqs_sum(smp_processor_id()) - span->irqs -
+		      (c->timed - span->timed));
 	if (more > 0 && c->mean_nr)
 		spent -= div64_u64(more * c->mean_ns, c->mean_nr);
 	return min(spent, wall);
@@ -341,11 +346,16 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 				  struct irqaction *action)
 {
 	struct irq_load_line *line = irq_load_line_of(desc);
+	struct task_struct *outer;
 	struct irq_load_span span;
+	unsigned int outer_irq;
 	irqreturn_t ret;
 	u64 now;
 
 	scoped_guard(preempt) {
+		/* Of a thread that was preempted or sleeps: only compared, so it may be gone */
+		outer = this_cpu_read(irq_load_cpu.thread);
+		outer_irq = this_cpu_read(irq_load_cpu.thread_irq);
 		this_cpu_write(irq_load_cpu.thread_irq, action->irq);
 		this_cpu_write(irq_load_cpu.thread, current);
 		irq_load_span_begin(&span);
@@ -355,8 +365,10 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 
 	scoped_guard(preempt) {
 		now = local_clock();
-		if (this_cpu_read(irq_load_cpu.thread) == current)
-			this_cpu_write(irq_load_cpu.thread, NULL);
+		if (this_cpu_read(irq_load_cpu.thread) == current) {
+			this_cpu_write(irq_load_cpu.thread_irq, outer_irq);
+			this_cpu_write(irq_load_cpu.thread, outer);
+		}
 		if (line) {
 			atomic64_add(irq_load_span_end(&span, now), &line->thread);
 			irq_load_check_rise(line, now);
@@ -374,7 +386,7 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
  */
 void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 {
-	struct irq_load_line *line = desc->load;
+	struct irq_load_line *line = irq_load_line_of(desc);
 	u64 now = local_clock();
 
 	lockdep_assert_held(&desc->lock);
@@ -409,7 +421,7 @@ void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
  */
 void irq_load_flush(struct irq_desc *desc)
 {
-	struct irq_load_line *line = desc->load;
+	struct irq_load_line *line = irq_load_line_of(desc);
 	u64 now = local_clock();
 
 	lockdep_assert_held(&desc->lock);

@@ -136,8 +136,8 @@ struct irq_load_run {
  * @thread_irq:	its interrupt
  * @timed:	interrupts that were timed
  * @timed_ns:	what they took, each ns once, also where one raises another
- * @mean_nr:	interrupts that @mean_ns is the time of: the recent ones
- * @mean_ns:	extrapolated from samples
+ * @mean_nr:	number of recent interrupts
+ * @mean_ns:	what they took, extrapolated from samples
  * @mean_stamp:	when both were last halved
  * @soft_ns:	softirq runs that were timed took this
  * @base:	softirq time that belongs to no interrupt, ns

@@ -102,11 +102,11 @@ static inline void irq_load_restart(struct irq_load_sampler *s)
 
 /*
  * Choose the next sample. @since is the time since the last one and @aim what it
- * should be, unless events take as long as that one did, @took. Events are divided into strata, and of each one event is timed, at a
- * random place. So each event of a stratum is as likely to be the sample as any
- * other, whatever the pattern of cheap and expensive events and of bursts, and
- * although the size of the strata follows the rate. Returns the number of events to
- * the sample.
+ * should be, unless events take as long as the last one, @took. Events are divided
+ * into strata, and one event of each is timed, at a random place. So each event of a
+ * stratum is as likely to be the sample as any other, whatever the pattern of cheap
+ * and expensive events and of bursts, and although the size of the strata follows the
+ * rate. Returns the number of events to the sample.
  */
 static inline u32 irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 since, u64 took,
 				       u64 aim)

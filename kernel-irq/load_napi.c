@@ -120,7 +120,7 @@ static void irq_load_mark_polled(const struct napi_struct *napi)
 
 	guard(rcu)();
 	irq = irq_load_napi_irq(napi);
-	if (!irq || !time_after(jiffies, this_cpu_read(irq_load_cpu.polled)))
+	if (!irq || !(jiffies - this_cpu_read(irq_load_cpu.polled)))
 		return;
 
 	line = irq_load_get_line(irq);
@@ -143,11 +143,11 @@ bool irq_load_is_polled(struct irq_desc *desc)
 	struct irq_load_line *line = READ_ONCE(desc->load);
 	unsigned long polled = line ? READ_ONCE(line->polled) : 0;
 
-	return polled && time_before(jiffies, polled + IRQ_LOAD_POLLED);
+	return polled && jiffies - (polled - 1) < IRQ_LOAD_POLLED;
 }
 
-static noinline void irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi,
-					int budget)
+static noinline void
+irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi, int budget)
 {
 	u64 now = local_clock_noinstr();
 	unsigned int thread_irq;

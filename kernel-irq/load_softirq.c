@@ -38,7 +38,7 @@
  */
 #define IRQ_LOAD_BASE_NS	(8 * IRQ_LOAD_SAMPLE_NS)
 
-/* The part of the runs and the claims that wait which goes at each sample */
+/* One in so many of the waiting runs and claims expires at each sample */
 #define IRQ_LOAD_UNCLAIMED	16
 
 /* The countdown if the next run is wanted, and that of a CPU whose run is being timed */
@@ -159,18 +159,22 @@ u64 irq_load_softirqs_end(const struct irq_load_span *span)
 
 /*
  * Charge a timed run, which took @time and stands for @runs, to the interrupts that
- * raise it; @claims are those of before it. A handler that is timed stands for some
- * that come later: claims that have no run yet wait for it, as runs wait that no
- * interrupt has claimed. What waits goes by and by, the runs to the CPU.
+ * raise the softirq. @claims is what they claimed before the run began. A timed
+ * handler stands for some that come later: these claims wait for their runs. Runs that
+ * no interrupt has claimed wait, too, for its next sample. A part of both expires each
+ * time, and the expired runs are charged to the CPU.
  */
-static void irq_load_charge_raisers(struct irq_load_vector *v, const u32 claims[IRQ_LOAD_RAISERS],
+static void irq_load_charge_raisers(struct irq_load_vector *v, u32 claims[IRQ_LOAD_RAISERS],
 				    u32 runs, u64 time, u64 since, u64 now)
 {
 	u32 claimed = 0, paid, share, waits;
 	int i;
 
-	for (i = 0; i < IRQ_LOAD_RAISERS; i++)
+	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+		/* With PREEMPT_RT a run in the middle of this one may have settled some */
+		claims[i] = min(claims[i], v->raiser[i].weight);
 		claimed += claims[i];
+	}
 	v->runs += runs;
 	paid = min(claimed, v->runs);
 
@@ -194,8 +198,10 @@ static void irq_load_note_raiser(struct irq_load_vector *v, unsigned int irq, u3
 {
 	int i = 0;
 
-	while (i < IRQ_LOAD_RAISERS - 1 && v->raiser[i].weight && v->raiser[i].irq != irq)
+	while (i < IRQ_LOAD_RAISERS && v->raiser[i].weight && v->raiser[i].irq != irq)
 		i++;
+	if (i == IRQ_LOAD_RAISERS)
+		return;
 	v->raiser[i].irq = irq;
 	v->raiser[i].weight += stands_for;
 }
@@ -306,7 +312,7 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	else
 		irq_load_charge_soft(run.irq, run.time * run.stands_for, since, now);
 
-	/* Samples that interrupts want say nothing on how far apart the others should be */
+	/* Runs that are timed on request do not change the sampling interval */
 	if (!wanted)
 		irq_load_next_sample(&v->sampler, now, since, time, irq_load_has_polls(nr) ?
 				     IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS);
