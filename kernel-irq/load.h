@@ -69,18 +69,22 @@ struct irq_load_raiser {
 /**
  * struct irq_load_vector - One softirq on one CPU
  * @stamp:	when it was last timed
+ * @sampled:	when it was last timed without request
  * @runs_seen:	its count in kstat at that time
  * @timed:	runs that were timed
  * @sampler:	which runs are timed
- * @mean:	time of a run, decaying mean of the timed ones, ns
+ * @mean:	time of a run, decaying mean of those that were timed without request, ns
+ * @rest:	what is left of the countdown while a run is wanted
  * @runs:	runs that were not charged yet, neither to interrupts nor to the CPU
  * @raiser:	interrupts that raise it, as far as their claims are not settled
  */
 struct irq_load_vector {
 	u64			stamp;
+	u64			sampled;
 	u64			mean;
 	u32			runs_seen;
 	u32			timed;
+	int			rest;
 	u32			runs;
 	struct irq_load_sampler	sampler;
 	struct irq_load_raiser	raiser[IRQ_LOAD_RAISERS];

@@ -167,7 +167,7 @@ u64 irq_load_softirqs_end(const struct irq_load_span *span)
 static void irq_load_charge_raisers(struct irq_load_vector *v, u32 claims[IRQ_LOAD_RAISERS],
 				    u32 runs, u64 time, u64 since, u64 now)
 {
-	u32 claimed = 0, paid, share, waits;
+	u32 claimed = 0, paid, settled, waits;
 	int i;
 
 	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
@@ -181,13 +181,15 @@ static void irq_load_charge_raisers(struct irq_load_vector *v, u32 claims[IRQ_LO
 	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
 		if (!claims[i])
 			continue;
-		share = div_u64((u64)paid * claims[i], claimed);
-		waits = claims[i] - share;
-		irq_load_charge_soft(v->raiser[i].irq, time * share, since, now);
-		v->runs -= share;
+		/* Several that share one run have a part of its time each */
+		irq_load_charge_soft(v->raiser[i].irq,
+				     div_u64(time * paid * claims[i], claimed), since, now);
+		settled = DIV_ROUND_UP_ULL((u64)paid * claims[i], claimed);
+		waits = claims[i] - settled;
 		/* Handlers that came meanwhile have added to it */
-		v->raiser[i].weight -= share + DIV_ROUND_UP(waits, IRQ_LOAD_UNCLAIMED);
+		v->raiser[i].weight -= settled + DIV_ROUND_UP(waits, IRQ_LOAD_UNCLAIMED);
 	}
+	v->runs -= paid;
 
 	waits = DIV_ROUND_UP(v->runs, IRQ_LOAD_UNCLAIMED);
 	v->runs -= waits;
@@ -244,6 +246,8 @@ void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u3
 		if (irq_load_has_polls(nr))
 			continue;
 		irq_load_note_raiser(&c->vector[nr], irq, stands_for);
+		if (c->skip[nr] >= 0)
+			c->vector[nr].rest = c->skip[nr];
 		c->skip[nr] = IRQ_LOAD_WANTED;
 	}
 }
@@ -275,8 +279,8 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	struct irq_load_run run = {
 		.task = current, .vector = v, .stands_for = v->sampler.stratum,
 	};
+	int rest = v->rest, i;
 	u64 now, since, time;
-	int i;
 
 	v->runs_seen = seen;
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
@@ -305,20 +309,26 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	time = run.charged + run.time;
 	c->soft_ns += time;
 	v->timed++;
-	v->mean += ((s64)time - (s64)v->mean) / 8;
 
 	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
 		irq_load_charge_raisers(v, claims, runs, run.time, since, now);
 	else
 		irq_load_charge_soft(run.irq, run.time * run.stands_for, since, now);
 
-	/* Runs that are timed on request do not change the sampling interval */
-	if (!wanted)
-		irq_load_next_sample(&v->sampler, now, since, time, irq_load_has_polls(nr) ?
-				     IRQ_LOAD_SAMPLE_NS : IRQ_LOAD_BASE_NS);
+	/* Those that are not timed are like these, not like those timed on request */
+	if (!wanted) {
+		v->mean += ((s64)time - (s64)v->mean) / 8;
+		irq_load_next_sample(&v->sampler, now, now - v->sampled, time,
+				     irq_load_has_polls(nr) ? IRQ_LOAD_SAMPLE_NS :
+							      IRQ_LOAD_BASE_NS);
+		v->sampled = now;
+		rest = v->sampler.gap - 1;
+	}
 	/* An interrupt may have come meanwhile and want the next run */
 	if (c->skip[nr] > 0)
-		c->skip[nr] = v->sampler.gap - 1;
+		c->skip[nr] = rest;
+	else
+		v->rest = rest;
 }
 
 static __always_inline void irq_load_run_action(unsigned int nr)
