@@ -430,7 +430,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 
 	irq->irq = irq_desc_get_irq(desc);
 	irq->node = irq_desc_get_node(desc);
-	irq->cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+	irq->cpu = irq_balance_cpu(desc);
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
 	irq->state = &entry->state;
 
@@ -758,7 +758,7 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 		return 0;
 	scoped_guard(raw_spinlock_irq, &desc->lock) {
 		irq_load_peek(desc, &load);
-		cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+		cpu = irq_balance_cpu(desc);
 	}
 	if (cpu >= nr_cpu_ids)
 		return 0;
@@ -904,6 +904,7 @@ static void irq_balance_start(struct task_struct *task)
 	WRITE_ONCE(irq_balance_untold, true);
 	WRITE_ONCE(irq_balance_asked, false);
 
+	irq_balance_follow(irq_balance_mode == IRQ_BALANCE_ON);
 	irq_balance_task = task;
 	wake_up_process(task);
 }
@@ -919,6 +920,7 @@ static void irq_balance_stop(void)
 	put_task_struct(task);
 
 	irq_load_set_kick(NULL, 0);
+	irq_balance_follow(false);
 	irq_load_put();
 	irq_work_sync(&irq_balance_kick_irq_work);
 	scoped_guard(mutex, &irq_balance_pass_mutex)

@@ -10,9 +10,6 @@
 #include "balance_pace.h"
 #include "balance_work.h"
 
-/* Below this load (ns/s) of its CPU a lone interrupt does not flee from it. */
-#define LONE_LOAD	(IRQ_BALANCE_FULL / 10 * 8)
-
 /* Works out what the plan does to the CPUs that it touches, part by part. */
 static void irq_balance_touched(struct irq_balance_work *work,
 				const struct irq_balance_settings *set, u64 now,
@@ -98,13 +95,8 @@ static bool irq_balance_wanted(const struct irq_balance_settings *set,
 		return true;
 	if (t->before < t->after + need)
 		return false;
-	/*
-	 * One that has its CPU to itself has only that CPU's base load to flee
-	 * from, and base load comes and goes.
-	 */
-	if (t->lone && min(t->before, t->slow_before) < LONE_LOAD)
-		return false;
 	gain = t->before - t->after;
+	/* What a lone one flees from is base load, which comes and goes: no haste */
 	if (!t->lone && gain * 8 >= div_u64(t->before, 1000) * set->min_gain * 15 &&
 	    t->sure_before >= t->sure_after + irq_balance_need(set, t->sure_before))
 		return true;

@@ -76,6 +76,18 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 	       !irq_balance_has_active_state(data);
 }
 
+/* A move would take back what the user did to the thread */
+static bool irq_balance_user_placed_thread(struct irq_desc *desc)
+{
+	struct irqaction *action;
+
+	for_each_action_of_desc(desc, action) {
+		if (action->thread && action->thread->user_cpus_ptr)
+			return true;
+	}
+	return false;
+}
+
 /**
  * irq_balance_why_fixed - Tell why an interrupt must not be moved
  * @desc:	descriptor of the interrupt, locked
@@ -125,6 +137,8 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 		return IRQ_BALANCE_OPTED_OUT;
 	if (irq_load_is_polled(desc))
 		return IRQ_BALANCE_POLLED;
+	if (irq_balance_user_placed_thread(desc))
+		return IRQ_BALANCE_PINNED;
 	if (irqd_is_setaffinity_pending(data))
 		return IRQ_BALANCE_USER_MOVE;
 
@@ -223,6 +237,7 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 		desc->balance->error = irq_balance_set_cpu(desc, cpu);
 	} else {
 		desc->balance->target = cpu;
+		desc->balance->followed = false;
 		desc->balance->error = -EINPROGRESS;
 		irqd_set(data, IRQD_BALANCE_PENDING);
 	}
@@ -234,7 +249,8 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_move, "balance_torture");
  * irq_balance_move_result - Ask for the outcome of the last move, and end it
  * @desc:	descriptor of the interrupt, locked
  *
- * A move for which no interrupt came is called off.
+ * A move for which no interrupt came is called off, unless the NAPI polls have
+ * followed it: then it is done but for the chip, and waits on.
  *
  * Context: any, interrupts disabled, desc->lock held.
  *
@@ -247,7 +263,9 @@ int irq_balance_move_result(struct irq_desc *desc)
 
 	lockdep_assert_held(&desc->lock);
 
-	if (ret == -EINPROGRESS) {
+	if (ret == -EINPROGRESS && desc->balance->followed) {
+		ret = 0;
+	} else if (ret == -EINPROGRESS) {
 		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
 		ret = -ETIMEDOUT;
 	}
@@ -255,6 +273,63 @@ int irq_balance_move_result(struct irq_desc *desc)
 	return ret;
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
+
+/**
+ * irq_balance_cpu - The CPU that bears the load of an interrupt
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ *
+ * Return: where the interrupt is delivered to, or where its NAPI polls have
+ * followed its pending move to
+ */
+unsigned int irq_balance_cpu(struct irq_desc *desc)
+{
+	lockdep_assert_held(&desc->lock);
+
+	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING) && desc->balance->followed &&
+	    cpu_active(desc->balance->target))
+		return desc->balance->target;
+	return cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+}
+
+/**
+ * irq_balance_next_cpu - The CPU to which an interrupt will come
+ * @desc:	descriptor of the interrupt, locked
+ * @cpu:	where its NAPI polls are
+ *
+ * To be called when polls are about to go on at the CPU which is returned. A move
+ * by the balancer is marked as followed.
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ *
+ * Return: @cpu if that is as good as another one, or if polls must not leave it
+ */
+unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	const struct cpumask *mask = irq_data_get_effective_affinity_mask(data);
+	unsigned int next;
+
+	lockdep_assert_held(&desc->lock);
+
+	if (!desc->action || irqd_is_per_cpu(data) || irq_balance_user_placed_thread(desc))
+		return cpu;
+
+	if (irqd_has_set(data, IRQD_BALANCE_PENDING)) {
+		if (!cpu_active(desc->balance->target))
+			return cpu;
+		desc->balance->followed = true;
+		return desc->balance->target;
+	}
+
+	if (irqd_is_setaffinity_pending(data))
+		mask = irq_desc_get_pending_mask(desc);
+	if (cpumask_test_cpu(cpu, mask))
+		return cpu;
+	next = cpumask_any_and_distribute(mask, cpu_active_mask);
+	return next < nr_cpu_ids ? next : cpu;
+}
 
 /**
  * irq_balance_move_masked - Do the balancer's pending move

@@ -65,6 +65,7 @@ enum irq_balance_fixed {
  * @target:	CPU to move to, valid with IRQD_BALANCE_PENDING
  * @error:	outcome of the last move
  * @opted_out:	not to be moved, the user opted out
+ * @followed:	NAPI polls are at @target already, valid with IRQD_BALANCE_PENDING
  * @chip_mask:	not to be moved, as the chip keeps its route in the mask
  * @entry:	what the thread remembers of the interrupt
  */
@@ -72,6 +73,7 @@ struct irq_balance_desc {
 	unsigned int			target;
 	int				error;
 	bool				opted_out;
+	bool				followed;
 	bool				chip_mask;
 	struct irq_balance_entry	*entry;
 };
@@ -81,12 +83,21 @@ extern const struct attribute_group irq_balance_irq_group;
 enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc);
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu);
 int irq_balance_move_result(struct irq_desc *desc);
+unsigned int irq_balance_cpu(struct irq_desc *desc);
+unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu);
 bool irq_balance_move_masked(struct irq_desc *desc);
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
 struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc);
 void irq_balance_free(struct irq_desc *desc);
 void irq_balance_notify(struct irq_desc *desc);
+
+/* balance_napi.c */
+#ifdef CONFIG_IRQ_BALANCE_NAPI
+void irq_balance_follow(bool follow);
+#else
+static inline void irq_balance_follow(bool follow) { }
+#endif
 
 #else /* CONFIG_IRQ_BALANCE */
 

@@ -81,10 +81,9 @@
  *    could not be moved is left alone for 2 s, and for twice as long each
  *    further time, up to two minutes, or until what may be where changes.
  *
- * A heavy interrupt alone on its CPU stays, unless that CPU becomes forbidden,
- * or a faster CPU or its device's own node gains the minimum. Base load drives
- * it away only from a CPU that is busy for more than 80 %, and only when the
- * slow averages say so.
+ * A heavy interrupt alone on its CPU stays if the CPU has nothing else to do.
+ * Base load and light interrupts drive it away when that gains the minimum by the
+ * slow averages, too.
  *
  * When it looks
  * ~~~~~~~~~~~~~

@@ -17,6 +17,7 @@
 #include "load_charge.h"
 
 struct irq_work;
+struct napi_struct;
 
 typedef irqreturn_t (*irq_load_thread_fn_t)(struct irq_desc *desc, struct irqaction *action);
 
@@ -210,12 +211,16 @@ void irq_load_napi_stop(void);
 void irq_load_napi_begin(struct irq_load_raise *raise);
 void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq);
 bool irq_load_is_polled(struct irq_desc *desc);
+unsigned int irq_load_napi_irq(const struct napi_struct *napi);
+void irq_load_set_polls_left(void (*left)(struct list_head *list));
+void irq_load_polls_left(void);
 #else
 static inline int irq_load_napi_start(void) { return 0; }
 static inline void irq_load_napi_stop(void) { }
 static inline void irq_load_napi_begin(struct irq_load_raise *raise) { }
 static inline void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq) { }
 static inline bool irq_load_is_polled(struct irq_desc *desc) { return false; }
+static inline void irq_load_polls_left(void) { }
 #endif
 
 /**

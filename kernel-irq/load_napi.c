@@ -51,6 +51,8 @@ static struct irq_load_napi {
 	u32	votes;
 } *irq_load_napis;
 
+static void (*irq_load_left)(struct list_head *list);
+
 static void irq_load_vote(const struct napi_struct *napi, unsigned int irq)
 {
 	struct irq_load_napi *slot = &irq_load_napis[napi->napi_id % IRQ_LOAD_NAPIS];
@@ -71,8 +73,15 @@ static void irq_load_vote(const struct napi_struct *napi, unsigned int irq)
 	}
 }
 
-/* The interrupt of a NAPI instance, 0 if there is none or it is not known */
-static unsigned int irq_load_napi_irq(const struct napi_struct *napi)
+/**
+ * irq_load_napi_irq - The interrupt of a NAPI instance
+ * @napi:	the instance
+ *
+ * Context: any, while somebody measures.
+ *
+ * Return: interrupt number, 0 if there is none or it is not known
+ */
+unsigned int irq_load_napi_irq(const struct napi_struct *napi)
 {
 	const struct irq_load_napi *slot = &irq_load_napis[napi->napi_id % IRQ_LOAD_NAPIS];
 	int irq = READ_ONCE(napi->irq);
@@ -178,6 +187,32 @@ static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, i
 
 	if (unlikely(run || !in_serving_softirq()))
 		irq_load_timed_poll(run, napi, budget);
+}
+
+/**
+ * irq_load_set_polls_left - Set what is called when a run of NET_RX leaves polls
+ * @left:	called with the CPU's poll list, in softirq context; NULL for nothing
+ *
+ * It is called while somebody measures.
+ *
+ * Context: process context.
+ */
+void irq_load_set_polls_left(void (*left)(struct list_head *list))
+{
+	WRITE_ONCE(irq_load_left, left);
+}
+
+/* NET_RX has run on this CPU */
+void irq_load_polls_left(void)
+{
+	struct list_head *list = &this_cpu_ptr(&softnet_data)->poll_list;
+	void (*left)(struct list_head *list);
+
+	if (likely(list_empty(list)))
+		return;
+	left = READ_ONCE(irq_load_left);
+	if (left)
+		left(list);
 }
 
 /**

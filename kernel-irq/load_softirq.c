@@ -343,6 +343,8 @@ static __always_inline void irq_load_run_action(unsigned int nr)
 static void irq_load_##nr(void)						\
 {									\
 	irq_load_run_action(nr);					\
+	if ((nr) == NET_RX_SOFTIRQ)					\
+		irq_load_polls_left();					\
 }
 
 IRQ_LOAD_WRAPPER(HI_SOFTIRQ);

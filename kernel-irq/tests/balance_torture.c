@@ -11,6 +11,8 @@
  *   frees, requests, disables interrupts and gives up their descriptors,
  *   switches the balancer off and on, which moves them too.
  *
+ * Some schedule NAPI, whose polls follow them: see balance_torture_napi.c.
+ *
  * A device raises its next interrupt as soon as the handler of the last one has
  * begun, at the earliest. So no two of them merge into one, and each that is
  * raised has to be handled, once; but the next one may well come to another CPU
@@ -49,6 +51,7 @@
 
 #include "../internals.h"
 #include "../balance.h"
+#include "balance_torture.h"
 
 MODULE_DESCRIPTION("Torture test of the interrupt balancer");
 MODULE_LICENSE("GPL");
@@ -61,6 +64,7 @@ torture_param(int, write_us, 5000, "Time between two writes of a mask (us), 0: n
 torture_param(int, onoff_ms, 100, "Time between two CPU hotplug operations (ms), 0: none");
 torture_param(int, request_ms, 10, "Time between two changes of handlers (ms), 0: none");
 torture_param(int, mode_ms, 500, "Time between two switches of the balancer (ms), 0: none");
+torture_param(bool, napi, true, "Whether every third interrupt schedules NAPI");
 torture_param(int, timeout_ms, 5000, "Time after which an interrupt is late, ten of it: lost (ms)");
 torture_param(int, stat_interval, 60, "Time between two statistics (s), 0: none");
 torture_param(int, shutdown_secs, 0, "Time after which to power off (s), 0: never");
@@ -115,6 +119,7 @@ enum bt_flavour {
  * @handled:	interrupts for which the first handler has begun
  * @second:	interrupts for which the second handler has run, if shared
  * @thread:	@handled as the thread saw it when it last began
+ * @napi:	network device, NULL for none, see balance_torture_napi.c
  * @csd:	takes an interrupt to another CPU
  * @work:	and delivers it there, in hard interrupt context
  */
@@ -144,6 +149,7 @@ struct bt_source {
 	unsigned long			handled;
 	unsigned long			second;
 	unsigned long			thread;
+	struct bt_napi			*napi;
 	call_single_data_t		csd;
 	struct irq_work			work;
 };
@@ -233,6 +239,11 @@ static bool bt_is_managed(struct bt_source *s)
 static bool bt_has_notifier(struct bt_source *s)
 {
 	return s->hwirq % 5 == 4;
+}
+
+static bool bt_has_napi(struct bt_source *s)
+{
+	return napi && s->hwirq % 3 == 0;
 }
 
 /* The wire: from the device to the CPU */
@@ -458,6 +469,7 @@ static irqreturn_t bt_handler(int irq, void *dev)
 	/* From here on the device may raise the next one. Pairs with bt_fire(). */
 	smp_store_release(&s->handled, raised);
 	udelay(cost_us);
+	bt_napi_raise(s->napi);
 
 	if (break_rule == BREAK_TWICE && raised % 256 == 0) {
 		guard(raw_spinlock_irqsave)(&s->lock);
@@ -639,6 +651,8 @@ static int bt_request(struct bt_source *s)
 
 	s->second = s->handled;
 	s->thread = s->handled;
+	if (bt_has_napi(s))
+		s->napi = bt_napi_add(s->irq, s->handled);
 	ret = request_threaded_irq(s->irq, bt_handler, kind->threaded ? bt_thread : NULL,
 				   kind->flags, "balance_torture", s);
 	if (!ret && kind->flags & IRQF_SHARED) {
@@ -660,6 +674,8 @@ static void bt_free(struct bt_source *s)
 	if (bt_kinds[s->kind].flags & IRQF_SHARED)
 		free_irq(s->irq, &s->second);
 	free_irq(s->irq, s);
+	bt_napi_del(s->napi);
+	s->napi = NULL;
 }
 
 static int bt_create_mapping(struct bt_source *s)
@@ -850,6 +866,7 @@ static int bt_requester(void *unused)
 				bt_request_anew(s, &random);
 				break;
 			}
+			bt_napi_toggle(s->napi, !(torture_random(&random) % 4));
 			disable_irq(s->irq);
 			torture_hrtimeout_us(1000, 1000, &random);
 			enable_irq(s->irq);
@@ -927,6 +944,7 @@ static void bt_print(const char *title)
 	pr_alert("published %ld: refused %ld, retried %ld, expired %ld, cancelled %ld; requests %ld, descriptors %ld, disabled %ld, switched %ld, notified %ld\n",
 		 N(published), N(refused), N(retried), N(expired), N(cancelled), N(requests),
 		 N(descriptors), N(disables), N(switches), N(notifications));
+	bt_napi_print();
 	pr_alert("%s: moves %ld, hotplug cycles %ld, masks written %ld, raised %lu, handled %lu, late %ld; lost %ld, extra %ld, forbidden %ld, dead CPU %ld, wrong mask %ld, others %ld\n",
 		 title, N(moves), min(bt_offlines, bt_onlines), N(writes), raised, handled,
 		 N(late), N(lost), N(extra), N(forbidden), N(dead_cpu), N(wrong_mask), N(others));
@@ -935,6 +953,7 @@ static void bt_print(const char *title)
 static bool bt_failed(void)
 {
 	return N(lost) || N(extra) || N(forbidden) || N(dead_cpu) || N(wrong_mask) || N(others) ||
+	       bt_napi_failed() ||
 	       bt_offlines != bt_offline_attempts || bt_onlines != bt_online_attempts;
 }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * DOC: irq-balance-napi
+ *
+ * NAPI polls follow their interrupt.
+ *
+ * A NAPI instance that uses up its budget is polled again, by the CPU that it is
+ * on. Its interrupt stays disabled in the device as long as that goes on, so no
+ * affinity moves it, and a deferred move waits for an interrupt that does not
+ * come. That is the state in which a CPU is saturated.
+ *
+ * While the balancer is on, a run of NET_RX that leaves instances behind has each
+ * of them looked at. If its interrupt is on another CPU, or will be once it
+ * comes, the instance is handed to that CPU. A balancer's move that waits for the
+ * interrupt counts as done then. The interrupt follows when polling ends.
+ *
+ * An instance on a CPU's poll list has NAPI_STATE_SCHED set. Who set it owns the
+ * instance, and napi_disable() waits until the bit is clear. Net_rx_action() works on
+ * lists of its own, which no instance is on any more when it returns. What is in the
+ * CPU's list then is unlinked with interrupts disabled, and belongs to this code
+ * until __napi_schedule() puts it into the list of the other CPU, or wakes its thread
+ * if it became a threaded one meanwhile::
+ *
+ *   old CPU, softirq			new CPU, IPI
+ *   unlink, no list_owner
+ *   link to the new CPU's basket
+ *   send an IPI			take all from the basket
+ *					__napi_schedule(): list_owner, NET_RX
+ *
+ * No CPU is list_owner in between: page_pool's lockless cache belongs to softirqs of
+ * the CPU that is. A poll by netpoll takes poll_owner and does not care for lists.
+ *
+ * The new CPU cannot go offline before the IPI is queued, as this one has interrupts
+ * disabled. A dying CPU handles the IPIs that are queued, and dev_cpu_dead() empties
+ * its poll list. Each instance in it goes on from there.
+ *
+ * Instances without a known interrupt stay: the backlog, gro_cells, tunnels. Those
+ * that are polled by a thread or by a busy poller are in no list. An interrupt that
+ * belongs to one CPU each, or whose thread the user placed, leaves them alone, too.
+ */
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/irq.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+
+#include "internals.h"
+
+/**
+ * struct irq_balance_basket - Instances on their way to a CPU
+ * @lock:	protects @list
+ * @list:	by napi_struct.poll_list
+ * @csd:	to have the CPU take them
+ */
+struct irq_balance_basket {
+	raw_spinlock_t		lock;
+	struct list_head	list;
+	call_single_data_t	csd;
+};
+
+static DEFINE_PER_CPU(struct irq_balance_basket, irq_balance_basket);
+
+/* On the CPU whose basket it is, or on another if that one is offline */
+static void irq_balance_take_polls(void *info)
+{
+	struct irq_balance_basket *basket = info;
+	struct napi_struct *napi, *next;
+	LIST_HEAD(list);
+
+	scoped_guard(raw_spinlock, &basket->lock)
+		list_splice_init(&basket->list, &list);
+
+	list_for_each_entry_safe(napi, next, &list, poll_list) {
+		list_del_init(&napi->poll_list);
+		__napi_schedule_irqoff(napi);
+	}
+}
+
+static void irq_balance_hand_poll(struct napi_struct *napi, unsigned int cpu)
+{
+	struct irq_balance_basket *basket = per_cpu_ptr(&irq_balance_basket, cpu);
+
+	WRITE_ONCE(napi->list_owner, -1);
+	scoped_guard(raw_spinlock, &basket->lock)
+		list_move_tail(&napi->poll_list, &basket->list);
+
+	/* Busy is fine: the function has not begun, and takes all */
+	if (smp_call_function_single_async(cpu, &basket->csd) == -ENXIO)
+		irq_balance_take_polls(basket);
+}
+
+static unsigned int irq_balance_poll_cpu(const struct napi_struct *napi)
+{
+	struct irq_desc *desc;
+	unsigned int irq;
+
+	guard(rcu)();
+	irq = irq_load_napi_irq(napi);
+	desc = irq ? irq_to_desc(irq) : NULL;
+	if (!desc)
+		return smp_processor_id();
+
+	guard(raw_spinlock)(&desc->lock);
+	return irq_balance_next_cpu(desc, smp_processor_id());
+}
+
+/* NET_RX has run on this CPU and left instances in its list */
+static void irq_balance_polls_left(struct list_head *list)
+{
+	struct napi_struct *napi, *next;
+	unsigned int cpu;
+
+	guard(irqsave)();
+	list_for_each_entry_safe(napi, next, list, poll_list) {
+		cpu = irq_balance_poll_cpu(napi);
+		if (cpu != smp_processor_id())
+			irq_balance_hand_poll(napi, cpu);
+	}
+}
+
+/**
+ * irq_balance_follow - Let NAPI polls follow their interrupts, or stay
+ * @follow:	whether they follow
+ *
+ * Polls that were handed over stay where they are until their interrupt comes.
+ *
+ * Context: process context.
+ */
+void irq_balance_follow(bool follow)
+{
+	irq_load_set_polls_left(follow ? irq_balance_polls_left : NULL);
+}
+
+static int __init irq_balance_napi_init(void)
+{
+	struct irq_balance_basket *basket;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		basket = per_cpu_ptr(&irq_balance_basket, cpu);
+		raw_spin_lock_init(&basket->lock);
+		INIT_LIST_HEAD(&basket->list);
+		INIT_CSD(&basket->csd, irq_balance_take_polls, basket);
+	}
+	return 0;
+}
+core_initcall(irq_balance_napi_init);
