@@ -362,6 +362,18 @@ static enum irq_balance_fixed irq_balance_why(struct irq_desc *desc, const struc
 	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : IRQ_BALANCE_MOVABLE;
 }
 
+/* The same for users: the planner takes one that is held into account */
+static enum irq_balance_fixed
+irq_balance_show_why(struct irq_desc *desc, const struct cpumask *usable)
+{
+	enum irq_balance_fixed why = irq_balance_why(desc, usable);
+	const struct irq_balance_state *state = irq_balance_peek_state(desc);
+
+	if (why == IRQ_BALANCE_MOVABLE && state && ktime_get_ns() < READ_ONCE(state->hold))
+		return IRQ_BALANCE_HELD;
+	return why;
+}
+
 /**
  * irq_balance_status - Tell whether an interrupt may be moved, or why not
  * @desc:	descriptor of the interrupt
@@ -380,7 +392,7 @@ int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why)
 
 	irq_balance_usable_cpus(usable);
 	scoped_guard(raw_spinlock_irq, &desc->lock) {
-		*why = irq_balance_why(desc, usable);
+		*why = irq_balance_show_why(desc, usable);
 	}
 	free_cpumask_var(usable);
 	return 0;
@@ -804,9 +816,13 @@ static int irq_balance_thread(void *unused)
 	return 0;
 }
 
-/* CPUs that come and go: the map is drawn anew, and a plan may be due */
+/*
+ * CPUs that come and go: the map is drawn anew, and a plan may be due. One that goes is
+ * not active any more.
+ */
 static int irq_balance_cpu_changed(unsigned int cpu)
 {
+	irq_balance_take_polls();
 	WRITE_ONCE(irq_balance_new_topology, true);
 	irq_balance_replan();
 	return 0;
@@ -1049,7 +1065,7 @@ int irq_balance_count(enum irq_balance_fixed why)
 	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		scoped_guard(raw_spinlock_irq, &desc->lock)
-			count += irq_balance_why(desc, usable) == why;
+			count += irq_balance_show_why(desc, usable) == why;
 		irq_desc_put_ref(desc);
 	}
 	free_cpumask_var(usable);

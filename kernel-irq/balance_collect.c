@@ -201,6 +201,30 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work,
 	return true;
 }
 
+/*
+ * An interrupt that saturates a CPU by itself makes the light ones there wait, which
+ * is not in any load. While there is one, let them count for up to a quarter of a CPU,
+ * wherever they are: half of that if they load it with a thousandth.
+ */
+static void irq_balance_count_waiting(struct irq_balance_work *work)
+{
+	struct irq_balance_machine *mach = &work->solver.mach;
+	u64 most = 0, light, wait;
+	u32 i, pos;
+
+	for (i = 0; i < work->solver.nr; i++)
+		most = max(most, work->solver.items[i].load);
+	if (most < IRQ_BALANCE_FULL / 10 * 8)
+		return;
+	for (pos = 0; pos < mach->nr_cpus; pos++) {
+		light = min(work->light[pos], IRQ_BALANCE_FULL);
+		wait = div_u64(IRQ_BALANCE_FULL / 4 * light, light + IRQ_BALANCE_FULL / 1000);
+		mach->fixed[pos] += wait;
+		mach->fixed_slow[pos] += wait;
+		mach->fixed_sure[pos] += wait;
+	}
+}
+
 /**
  * irq_balance_survey - sort the machine into what can be moved and what is given
  * @work:	workspace
@@ -232,6 +256,7 @@ void irq_balance_survey(struct irq_balance_work *work,
 		mach->fixed_slow[pos] = cpu->base.slow;
 		mach->fixed_sure[pos] = irq_balance_sure(set, &cpu->base);
 		work->heavy[pos] = 0;
+		work->light[pos] = 0;
 		if (pos && cpu->node == cpus[mach->cpu[pos - 1]].node)
 			index = work->index[pos - 1];
 		else
@@ -269,6 +294,8 @@ void irq_balance_survey(struct irq_balance_work *work,
 			continue;
 		}
 		pos = mach->pos[irq->cpu];
+		if (!irq->state->heavy)
+			work->light[pos] += irq_balance_cost(mach, irq->load, pos);
 		mach->fixed[pos] += irq_balance_cost(mach, irq->load, pos);
 		mach->fixed_slow[pos] += irq_balance_cost(mach, load->slow, pos);
 		mach->fixed_sure[pos] +=
@@ -278,4 +305,6 @@ void irq_balance_survey(struct irq_balance_work *work,
 	irq_balance_home(s, cpus);
 	for (pos = 0; pos < mach->nr_cpus; pos++)
 		cpus[mach->cpu[pos]].load = mach->load[pos];
+	irq_balance_count_waiting(work);
+	irq_balance_home(s, cpus);
 }

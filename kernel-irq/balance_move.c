@@ -285,12 +285,14 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
  */
 unsigned int irq_balance_cpu(struct irq_desc *desc)
 {
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	struct irq_balance_desc *b = desc->balance;
+
 	lockdep_assert_held(&desc->lock);
 
-	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING) && desc->balance->followed &&
-	    cpu_active(desc->balance->target))
-		return desc->balance->target;
-	return cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+	if (irqd_is_move_pending(data) && b && b->followed && cpu_active(b->target))
+		return b->target;
+	return cpumask_first(irq_data_get_effective_affinity_mask(data));
 }
 
 /**
@@ -299,7 +301,7 @@ unsigned int irq_balance_cpu(struct irq_desc *desc)
  * @cpu:	where its NAPI polls are
  *
  * To be called when polls are about to go on at the CPU which is returned. A move
- * by the balancer is marked as followed.
+ * that waits for an interrupt is marked as followed.
  *
  * Context: any, interrupts disabled, desc->lock held.
  *
@@ -308,27 +310,33 @@ unsigned int irq_balance_cpu(struct irq_desc *desc)
 unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
-	const struct cpumask *mask = irq_data_get_effective_affinity_mask(data);
-	unsigned int next;
+	struct irq_balance_desc *b = desc->balance;
+	const struct cpumask *mask;
 
 	lockdep_assert_held(&desc->lock);
 
 	if (!desc->action || irqd_is_per_cpu(data) || irq_balance_user_placed_thread(desc))
 		return cpu;
 
-	if (irqd_has_set(data, IRQD_BALANCE_PENDING)) {
-		if (!cpu_active(desc->balance->target))
-			return cpu;
-		desc->balance->followed = true;
-		return desc->balance->target;
-	}
-
-	if (irqd_is_setaffinity_pending(data))
+	if (irqd_has_set(data, IRQD_BALANCE_PENDING))
+		mask = cpumask_of(b->target);
+	else if (irqd_is_setaffinity_pending(data))
 		mask = irq_desc_get_pending_mask(desc);
-	if (cpumask_test_cpu(cpu, mask))
-		return cpu;
-	next = cpumask_any_and_distribute(mask, cpu_active_mask);
-	return next < nr_cpu_ids ? next : cpu;
+	else
+		mask = irq_data_get_effective_affinity_mask(data);
+
+	if (!cpumask_test_cpu(cpu, mask)) {
+		unsigned int next = cpumask_any_and_distribute(mask, cpu_active_mask);
+
+		if (next >= nr_cpu_ids)
+			return cpu;
+		cpu = next;
+	}
+	if (irqd_is_move_pending(data) && b) {
+		b->target = cpu;
+		b->followed = true;
+	}
+	return cpu;
 }
 
 /**

@@ -31,7 +31,8 @@
  *				the scheduler places: its load is not known
  * @IRQ_BALANCE_USER_MOVE:	a write to the mask has not taken effect yet
  * @IRQ_BALANCE_BANNED:		its number or action is in the list of banned ones
- * @IRQ_BALANCE_PINNED:		the mask leaves no choice
+ * @IRQ_BALANCE_PINNED:		the mask leaves no choice, or the user placed the thread
+ * @IRQ_BALANCE_HELD:		moves of it had no effect lately; there will be another
  * @IRQ_BALANCE_NR_FIXED:	number of reasons, not a reason
  *
  * If several apply the first one is given, in this order.
@@ -55,6 +56,7 @@ enum irq_balance_fixed {
 	IRQ_BALANCE_USER_MOVE,
 	IRQ_BALANCE_BANNED,
 	IRQ_BALANCE_PINNED,
+	IRQ_BALANCE_HELD,
 	IRQ_BALANCE_NR_FIXED
 };
 
@@ -62,10 +64,10 @@ enum irq_balance_fixed {
 
 /**
  * struct irq_balance_desc - What the balancer keeps of one interrupt
- * @target:	CPU to move to, valid with IRQD_BALANCE_PENDING
+ * @target:	CPU to move to, valid with IRQD_BALANCE_PENDING or @followed
  * @error:	outcome of the last move
  * @opted_out:	not to be moved, the user opted out
- * @followed:	NAPI polls are at @target already, valid with IRQD_BALANCE_PENDING
+ * @followed:	a move is pending, and NAPI polls are at @target already
  * @chip_mask:	not to be moved, as the chip keeps its route in the mask
  * @entry:	what the thread remembers of the interrupt
  */
@@ -95,8 +97,10 @@ void irq_balance_notify(struct irq_desc *desc);
 /* balance_napi.c */
 #ifdef CONFIG_IRQ_BALANCE_NAPI
 void irq_balance_follow(bool follow);
+void irq_balance_take_polls(void);
 #else
 static inline void irq_balance_follow(bool follow) { }
+static inline void irq_balance_take_polls(void) { }
 #endif
 
 #else /* CONFIG_IRQ_BALANCE */

@@ -21,18 +21,21 @@
  * until __napi_schedule() puts it into the list of the other CPU, or wakes its thread
  * if it became a threaded one meanwhile::
  *
- *   old CPU, softirq			new CPU, IPI
+ *   old CPU, softirq			new CPU, irq_work
  *   unlink, no list_owner
  *   link to the new CPU's basket
- *   send an IPI			take all from the basket
+ *   queue its irq_work			take all from the basket
  *					__napi_schedule(): list_owner, NET_RX
  *
  * No CPU is list_owner in between: page_pool's lockless cache belongs to softirqs of
  * the CPU that is. A poll by netpoll takes poll_owner and does not care for lists.
  *
- * The new CPU cannot go offline before the IPI is queued, as this one has interrupts
- * disabled. A dying CPU handles the IPIs that are queued, and dev_cpu_dead() empties
- * its poll list. Each instance in it goes on from there.
+ * With PREEMPT_RT the work is done by a thread, as an IPI that finds a CPU idle may not
+ * raise a softirq there.
+ *
+ * A CPU that is active cannot cease to be while this one has interrupts disabled. One
+ * that goes offline takes what is left in its basket, when it is not active any more,
+ * and dev_cpu_dead() empties its poll list. Each instance in it goes on from there.
  *
  * Instances without a known interrupt stay: the backlog, gro_cells, tunnels. Those
  * that are polled by a thread or by a busy poller are in no list. An interrupt that
@@ -41,6 +44,7 @@
 #include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/irq.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
@@ -54,30 +58,40 @@
  * struct irq_balance_basket - Instances on their way to a CPU
  * @lock:	protects @list
  * @list:	by napi_struct.poll_list
- * @csd:	to have the CPU take them
+ * @work:	to have the CPU take them
  */
 struct irq_balance_basket {
 	raw_spinlock_t		lock;
 	struct list_head	list;
-	call_single_data_t	csd;
+	struct irq_work		work;
 };
 
 static DEFINE_PER_CPU(struct irq_balance_basket, irq_balance_basket);
 
-/* On the CPU whose basket it is, or on another if that one is offline */
-static void irq_balance_take_polls(void *info)
+/**
+ * irq_balance_take_polls - Take the NAPI instances that are on their way to this CPU
+ *
+ * Context: this CPU cannot change. If it goes offline: after it ceased to be active.
+ */
+void irq_balance_take_polls(void)
 {
-	struct irq_balance_basket *basket = info;
+	struct irq_balance_basket *basket = this_cpu_ptr(&irq_balance_basket);
 	struct napi_struct *napi, *next;
 	LIST_HEAD(list);
 
+	guard(irqsave)();
 	scoped_guard(raw_spinlock, &basket->lock)
 		list_splice_init(&basket->list, &list);
 
 	list_for_each_entry_safe(napi, next, &list, poll_list) {
 		list_del_init(&napi->poll_list);
-		__napi_schedule_irqoff(napi);
+		__napi_schedule(napi);
 	}
+}
+
+static void irq_balance_take_polls_func(struct irq_work *work)
+{
+	irq_balance_take_polls();
 }
 
 static void irq_balance_hand_poll(struct napi_struct *napi, unsigned int cpu)
@@ -87,10 +101,8 @@ static void irq_balance_hand_poll(struct napi_struct *napi, unsigned int cpu)
 	WRITE_ONCE(napi->list_owner, -1);
 	scoped_guard(raw_spinlock, &basket->lock)
 		list_move_tail(&napi->poll_list, &basket->list);
-
-	/* Busy is fine: the function has not begun, and takes all */
-	if (smp_call_function_single_async(cpu, &basket->csd) == -ENXIO)
-		irq_balance_take_polls(basket);
+	/* If it is queued already, it has not begun and takes all */
+	irq_work_queue_on(&basket->work, cpu);
 }
 
 static unsigned int irq_balance_poll_cpu(const struct napi_struct *napi)
@@ -144,7 +156,7 @@ static int __init irq_balance_napi_init(void)
 		basket = per_cpu_ptr(&irq_balance_basket, cpu);
 		raw_spin_lock_init(&basket->lock);
 		INIT_LIST_HEAD(&basket->list);
-		INIT_CSD(&basket->csd, irq_balance_take_polls, basket);
+		basket->work = IRQ_WORK_INIT(irq_balance_take_polls_func);
 	}
 	return 0;
 }

@@ -83,7 +83,9 @@
  *
  * A heavy interrupt alone on its CPU stays if the CPU has nothing else to do.
  * Base load and light interrupts drive it away when that gains the minimum by the
- * slow averages, too.
+ * slow averages, too. If it saturates its CPU (80 %) the light ones wait for it, which
+ * is not in their load: while there is such a one they count for up to a quarter of
+ * a CPU, so that it goes where there are none.
  *
  * When it looks
  * ~~~~~~~~~~~~~
@@ -424,7 +426,7 @@ static void irq_balance_hold(const struct irq_balance *bal, u64 now,
 
 	if (bal->nr_moves ? irq->target == irq->cpu : !st->planned)
 		return;
-	st->hold = now + irq_balance_ms(HOLD_MS << st->refused);
+	WRITE_ONCE(st->hold, now + irq_balance_ms(HOLD_MS << st->refused));
 	st->refused = min_t(u8, st->refused + 1, REFUSED_MAX);
 }
 
@@ -559,7 +561,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal,
 		set = &asked;
 	}
 	for (i = 0; i < nr_irqs && (bal->asked || bal->changed); i++) {
-		irqs[i].state->hold = 0;
+		WRITE_ONCE(irqs[i].state->hold, 0);
 		irqs[i].state->refused = 0;
 	}
 	bal->asked = false;

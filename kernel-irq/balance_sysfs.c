@@ -232,6 +232,7 @@ static const char * const irq_balance_fixed_names[] = {
 	[IRQ_BALANCE_USER_MOVE]		= "user-move",
 	[IRQ_BALANCE_BANNED]		= "banned",
 	[IRQ_BALANCE_PINNED]		= "pinned",
+	[IRQ_BALANCE_HELD]		= "held",
 };
 
 static_assert(ARRAY_SIZE(irq_balance_fixed_names) == IRQ_BALANCE_NR_FIXED);

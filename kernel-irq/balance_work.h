@@ -71,6 +71,7 @@ struct irq_balance_touch {
  * @sure_before: [position] sure load with everything at home
  * @sure_after:	[position] sure load with everything at its place
  * @heavy:	[position] heavy interrupts at it now, movable or not
+ * @light:	[position] load of the interrupts at it that are not heavy
  * @source:	[class] the user's mask that it was made of
  * @within:	[class] node that it is confined to, -1: none
  * @node:	[index] nodes of the machine
@@ -91,6 +92,7 @@ struct irq_balance_work {
 	u64				*sure_before;
 	u64				*sure_after;
 	u32				*heavy;
+	u64				*light;
 	const unsigned long		**source;
 	int				*within;
 	int				*node;

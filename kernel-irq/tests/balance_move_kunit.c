@@ -210,6 +210,98 @@ static void no_interrupt_expires(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
 }
 
+static unsigned int fake_next_cpu(struct fake *fake, unsigned int cpu)
+{
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	return irq_balance_next_cpu(fake->desc, cpu);
+}
+
+static unsigned int fake_load_cpu(struct fake *fake)
+{
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	return irq_balance_cpu(fake->desc);
+}
+
+static void polls_follow_a_pending_move(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	unsigned int from, to;
+
+	fake_raise(fake);
+	from = fake_cpu(fake);
+	to = other_cpu(fake);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), from);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), from);
+
+	/* No interrupt comes, but the load is at the new CPU */
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, to), to);
+	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
+
+	/* The next plan takes it back */
+	KUNIT_EXPECT_EQ(test, fake_move(fake, from), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, to), from);
+	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), from);
+
+	/* One that does not follow expires */
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), from);
+
+	/* The interrupt comes at last */
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+}
+
+static void polls_follow_the_user(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	unsigned int from, to;
+
+	fake_raise(fake);
+	from = fake_cpu(fake);
+	to = other_cpu(fake);
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(to)), 0);
+	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), from);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
+	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
+
+	fake = fake_irq(test, &fake_direct_chip);
+	from = fake_cpu(fake);
+	to = other_cpu(fake);
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(to)), 0);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
+}
+
+static void polls_stay(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_data *data = &fake->desc->irq_data;
+	unsigned int other = other_cpu(fake);
+
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, other), fake_cpu(fake));
+
+	/* Of one CPU each */
+	irqd_set(data, IRQD_PER_CPU);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, other), other);
+	irqd_clear(data, IRQD_PER_CPU);
+
+	/* Of nobody */
+	free_irq(fake->irq, fake);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, other), other);
+	KUNIT_ASSERT_EQ(test, 0,
+			request_irq(fake->irq, fake_handler, IRQF_NO_THREAD, "fake", fake));
+}
+
 static void users_write_wins(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test, &fake_deferred_chip);
@@ -540,6 +632,9 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(direct_moves_at_once),
 	KUNIT_CASE(deferred_waits_for_interrupt),
 	KUNIT_CASE(no_interrupt_expires),
+	KUNIT_CASE(polls_follow_a_pending_move),
+	KUNIT_CASE(polls_follow_the_user),
+	KUNIT_CASE(polls_stay),
 	KUNIT_CASE(users_write_wins),
 	KUNIT_CASE(users_pending_move_is_not_touched),
 	KUNIT_CASE(never_outside_the_mask),

@@ -20,6 +20,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/torture.h>
 
 #include "balance_torture.h"
 
@@ -33,6 +34,8 @@
  * struct bt_napi - A network device
  * @napi:	its NAPI instance
  * @dev:	dummy device, for @napi
+ * @raise_random: of its interrupts
+ * @poll_random: of its poller
  * @active:	packets arrive
  * @ring:	packets that have arrived and were not received
  * @sent:	packets
@@ -45,6 +48,8 @@
 struct bt_napi {
 	struct napi_struct	napi;
 	struct net_device	*dev;
+	struct torture_random_state raise_random;
+	struct torture_random_state poll_random;
 	bool			active;
 	atomic_t		ring;
 	atomic_long_t		sent;
@@ -100,7 +105,7 @@ static int bt_napi_poll(struct napi_struct *napi, int budget)
 		atomic_long_inc(&bt_napi_stats.handed);
 
 	udelay(10);
-	if (get_random_u8() > 32)
+	if (torture_random(&n->poll_random) % 8)
 		bt_napi_arrive(n, budget);
 	work = min(atomic_read(&n->ring), budget);
 	atomic_sub(work, &n->ring);
@@ -124,7 +129,7 @@ void bt_napi_raise(struct bt_napi *n)
 {
 	if (!n)
 		return;
-	bt_napi_arrive(n, get_random_u8() % 64);
+	bt_napi_arrive(n, torture_random(&n->raise_random) % 64);
 	napi_schedule(&n->napi);
 }
 

@@ -53,10 +53,6 @@ class Run:
         mean = sum(loads) / len(loads)
         return max(loads) / mean if mean else float('nan')
 
-    def mbit(self, start, end):
-        a, b = self.span(start, end)
-        return (b[1] - a[1]) * 8 / (b[0] - a[0]) / 1e6
-
     def windows(self, start, end):
         """(end, ratio) of each WINDOW inside [start, end]."""
         for when, _, _ in self.samples:
@@ -111,8 +107,7 @@ def figures(run, starts, balanced):
     starts = [run.mark(name) for name in starts]
     end = run.mark('end')
     window = window_of(starts[-1], end)
-    found = {'max_over_mean': round(run.ratio(*window), 3),
-             'throughput_mbit': round(run.mbit(*window), 1)}
+    found = {'max_over_mean': round(run.ratio(*window), 3)}
     parts = phases(run, starts, end)
     if balanced:
         times = [p['settle_ms'] for p in parts]
@@ -137,7 +132,7 @@ def median(runs):
         values = [r[key] for r in runs]
         if key == 'masks_unchanged':
             result[key] = all(values)
-        elif key in ('moves', 'moves_after_settled', 'settle_ms', 'max_over_mean', 'throughput_mbit'):
+        elif key in ('moves', 'moves_after_settled', 'settle_ms', 'max_over_mean'):
             if None in values:
                 values = [float('inf') if v is None else v for v in values]
             value = statistics.median_high(values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Picture of the demo: interrupt load of each CPU over time, off and on."""
+"""Pictures of the demo: packets delivered in overload, and the load of each CPU over time."""
 import os
 
 
@@ -15,16 +15,50 @@ def series(run, step=1.0):
     return times, list(zip(*loads))
 
 
-def picture(out, scenes):
-    """Writes irq-load.png and .svg to out; returns their paths."""
+def pyplot():
     try:
         import matplotlib
     except ImportError:
         print('demo: no picture: matplotlib is missing (Debian package python3-matplotlib)')
-        return []
+        return None
     matplotlib.use('Agg')
     matplotlib.rcParams['svg.hashsalt'] = 'irq_balance'
     import matplotlib.pyplot as plt
+    return plt
+
+
+def save(plt, figure, out, name):
+    paths = [os.path.join(out, '%s.%s' % (name, kind)) for kind in ('png', 'svg')]
+    for path in paths:
+        figure.savefig(path, dpi=110, metadata={'Date': None} if path.endswith('svg') else None)
+    plt.close(figure)
+    return paths
+
+
+def bars(out, overload, names):
+    """Writes overload.png and .svg to out; returns their paths."""
+    plt = pyplot()
+    if not plt:
+        return []
+    figure, axes = plt.subplots(1, 2, figsize=(9, 0.6 + 0.45 * len(overload)), sharey=True, constrained_layout=True)
+    ways = list(overload)[::-1]
+    for axis, key, scale, title in ((axes[0], 'pps', 1, 'packets/s delivered'),
+                                    (axes[1], 'rtt_us_p99', 1000, 'ping beside them, ms (p99)')):
+        values = [(overload[way][key] or 0) / scale for way in ways]
+        drawn = axis.barh([names[way] for way in ways], values,
+                          color=['tab:green' if way == 'on' else '0.6' for way in ways])
+        axis.bar_label(drawn, labels=['%.0f' % value if value >= 10 else '%.1f' % value for value in values], padding=3, fontsize=8)
+        axis.set_title(title, fontsize=9)
+        axis.margins(x=0.15)
+        axis.tick_params(labelsize=8)
+    return save(plt, figure, out, 'overload')
+
+
+def picture(out, scenes):
+    """Writes irq-load.png and .svg to out; returns their paths."""
+    plt = pyplot()
+    if not plt:
+        return []
 
     figure, axes = plt.subplots(len(scenes), 2, figsize=(11, 2.9 * len(scenes)), squeeze=False,
                                 sharey='row', constrained_layout=True)
@@ -48,8 +82,4 @@ def picture(out, scenes):
     for axis in axes[-1]:
         axis.set_xlabel('seconds from the (first) event', fontsize=8)
     axes[0][1].legend(fontsize=7, ncol=2, loc='upper right')
-    paths = [os.path.join(out, 'irq-load.' + kind) for kind in ('png', 'svg')]
-    for path in paths:
-        figure.savefig(path, dpi=110)
-    plt.close(figure)
-    return paths
+    return save(plt, figure, out, 'irq-load')

@@ -89,21 +89,24 @@ static void test_lone_base(void)
 {
 	struct world w;
 
-	/* Base load does not drive a lone one away ... */
+	/* Base load that is less than the minimum gain does not drive a lone one away ... */
 	world_init(&w, 4);
 	world_irq(&w, 0, 300000000);
-	w.base[0] = 300000000;
+	w.base[0] = 10000000;
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	EXPECT_EQ(w.moves, 0);
 	/* ... nor does a burst of it ... */
-	w.base[0] = 650000000;
-	EXPECT_EQ(world_run(&w, 1500), 0);
 	w.base[0] = 300000000;
+	EXPECT_EQ(world_run(&w, 1000), 0);
+	w.base[0] = 10000000;
 	EXPECT_EQ(world_run(&w, 30000), 0);
-	/* ... unless it fills the CPU, and lasts. */
-	w.base[0] = 650000000;
+	/* ... unless there is more of it, and it lasts. */
+	w.base[0] = 300000000;
 	EXPECT_EQ(world_run(&w, 60000), 1);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	/* It goes on to the next CPU only if that is worth it, too. */
+	w.base[1] = w.base[2] = w.base[3] = 10000000;
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	finish(&w);
 	/* Nor does a lull of it on another CPU, unless it lasts. */
@@ -120,7 +123,32 @@ static void test_lone_base(void)
 	w.base[1] = 200000000;
 	EXPECT_EQ(world_run(&w, 60000), 1);
 	finish(&w);
-	report("base load drives a lone one away only from a full CPU");
+	report("base load drives a lone one away once it is proven");
+}
+
+static void test_lone_waiting(void)
+{
+	struct world w;
+	unsigned int i, light;
+
+	/* Half a CPU: the light one beside it hardly waits. */
+	world_init(&w, 4);
+	i = world_irq(&w, 0, 500000000);
+	light = world_irq(&w, 0, 8000000);
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	/* Saturated, it leaves the light one alone, and stays away. */
+	w.load[i] = 900000000;
+	EXPECT_EQ(world_run(&w, 30000), 1);
+	EXPECT(w.irqs[i].cpu != 0);
+	EXPECT_EQ(w.irqs[light].cpu, 0);
+	EXPECT_EQ(world_run(&w, 300000), 0);
+	/* There is no better place if light ones are everywhere. */
+	for (i = 1; i < 4; i++)
+		world_irq(&w, i, 8000000);
+	EXPECT_EQ(world_run(&w, 300000), 0);
+	finish(&w);
+	report("a light one does not wait for a lone one that saturates its CPU");
 }
 
 static void test_lone_forbidden(void)
@@ -1922,6 +1950,7 @@ int main(int argc, char **argv)
 	test_odds();
 	test_lone();
 	test_lone_base();
+	test_lone_waiting();
 	test_lone_forbidden();
 	test_lone_faster();
 	test_lone_home();

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""overload.py [--json FILE] KERNEL OUT: a guest's CPU 0 is saturated from outside
+
+Boots KERNEL with 4 CPUs and three network cards whose interrupts are all on CPU 0.
+A program on the host feeds two of them more than one CPU can receive, and sends
+pings through the third. See overload/in-guest for the ways in which the guest
+deals with that. Of each the medians are shown: packets per second that were delivered
+and lost, and the round-trip time of the pings.
+"""
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NICS = 3
+NAMES = {'without': 'without', 'on': 'on, from off', 'observe': 'on, from observe', 'by_hand': 'placed by hand',
+         'user': "by the user's hand in overload", 'irqbalance': 'irqbalance daemon'}
+
+
+def free_ports():
+    """Where 2 * NICS ports in a row are free."""
+    for port in range(47000 + os.getpid() % 1000 * 8, 65000, 8):
+        sockets = []
+        try:
+            for i in range(2 * NICS):
+                sockets.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                sockets[-1].bind(('127.0.0.1', port + i))
+            return port
+        except OSError:
+            continue
+        finally:
+            for s in sockets:
+                s.close()
+    sys.exit('overload.py: no free ports')
+
+
+def qemu_args(model, port):
+    args = []
+    for i in range(NICS):
+        end = 'type=inet,%s.host=127.0.0.1,%s.port=%d'
+        args.append('-netdev dgram,id=x%d,local.%s,remote.%s' % (
+            i, end % ('local', 'local', port + 2 * i), end % ('remote', 'remote', port + 2 * i + 1)))
+        bus = ''
+        if model in ('igb', 'e1000e'):
+            args.append('-device pcie-root-port,id=rp%d,chassis=%d' % (i, i + 1))
+            bus = ',bus=rp%d' % i
+        args.append('-device %s,netdev=x%d,mac=52:54:00:00:00:%02x%s' % (model, i, i, bus))
+    return ' '.join(args)
+
+
+def percentile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(len(values) * share))] if values else None
+
+
+def run(kernel, out, ways, rounds=3, model='e1000', rate=8000, sockets=8, options=(), say=None):
+    """Returns {way: [figures of each round]}. Exits when something fails."""
+    os.makedirs(out, exist_ok=True)
+    for name in 'ask', 'host.json':
+        if os.path.exists(os.path.join(out, name)):
+            os.remove(os.path.join(out, name))
+    port = free_ports()
+    host = subprocess.Popen([sys.executable, HERE + '/overload/host.py', out, str(port), str(NICS - 1), 'light'])
+    guest = subprocess.Popen(
+        [HERE + '/../guest', '--smp', '4', '--mem', '1G', '--share', out, '--timeout', str(60 + rounds * len(ways) * 20),
+         '--live', '--panic-on-warn', '--append', 'irqbalance=off', '--qemu-args', qemu_args(model, port), *options, kernel, '--',
+         HERE + '/overload/in-guest', str(rounds), str(rate), str(sockets), *ways],
+        stdout=subprocess.PIPE, text=True)
+    found = {way: [] for way in ways}
+    try:
+        for line in guest.stdout:
+            if not line.startswith('{'):
+                print(line, end='', file=sys.stderr, flush=True)
+                continue
+            figures = json.loads(line)
+            found[figures['way']].append(figures)
+            if say:
+                say(figures)
+        if guest.wait():
+            sys.exit('overload.py: the guest failed (status %d); its log is %s/console.log' % (guest.returncode, out))
+        host.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        sys.exit('overload.py: the program on the host did not end')
+    finally:
+        host.kill()
+    with open(os.path.join(out, 'host.json')) as file:
+        sent = json.load(file)
+    for way in ways:
+        for figures in found[way]:
+            of = sent['%d.%s' % (figures['round'], way)]
+            pings = of['pings'] / of['seconds']
+            figures['pps'] = round(figures['pps'] - pings)
+            figures['sent'] = round(sum(of['sent']) / of['seconds'])
+            figures['lost'] = max(0, figures['sent'] - figures['pps'])
+            figures['rtt_us_p50'] = percentile(of['rtt_us'], 0.5)
+            figures['rtt_us_p99'] = percentile(of['rtt_us'], 0.99)
+            figures['pings_lost'] = of['pings'] - len(of['rtt_us'])
+    return found
+
+
+def medians(rounds):
+    keys = 'pps', 'lost', 'rtt_us_p50', 'rtt_us_p99'
+    return {key: None if any(r[key] is None for r in rounds) else round(statistics.median(r[key] for r in rounds))
+            for key in keys}
+
+
+def table(found):
+    print('%-32s %10s %10s %14s %14s' % ('CPU 0 is saturated', 'packets/s', 'lost/s', 'ping ms (p50)', 'ping ms (p99)'))
+    for way, rounds in found.items():
+        m = medians(rounds)
+        ms = ['-' if m[key] is None else '%.1f' % (m[key] / 1000) for key in ('rtt_us_p50', 'rtt_us_p99')]
+        print('%-32s %10d %10d %14s %14s   (%s)' % (NAMES[way], m['pps'], m['lost'], *ms,
+                                                    ', '.join(str(r['pps']) for r in rounds)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('kernel')
+    parser.add_argument('out')
+    parser.add_argument('--model', default='e1000', help='of the network cards (default e1000)')
+    parser.add_argument('--irqremap', action='store_true', help='with interrupt remapping')
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--rate', type=int, default=8000, help='packets/s to each of the two cards')
+    parser.add_argument('--ways', default='without,on,observe,by_hand')
+    parser.add_argument('--json', help='write the figures of all rounds there')
+    args = parser.parse_args()
+    found = run(args.kernel, os.path.abspath(args.out), args.ways.split(','), args.rounds, args.model, args.rate,
+                options=['--irqremap'] if args.irqremap else [],
+                say=lambda f: print('# round %(round)d %(way)s: %(pps)d packets/s, %(moves)d moves, %(failed)d failed' % f, flush=True))
+    table(found)
+    if args.json:
+        with open(args.json, 'w') as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == '__main__':
+    main()
