@@ -14,6 +14,9 @@
 #include "balance_pace.h"
 #include "balance_work.h"
 
+/* Below this load (ns/s) an interrupt is rather left by one that saturates its CPU */
+#define SMALL_LOAD	(IRQ_BALANCE_FULL / 10)
+
 /**
  * irq_balance_sure - what a load is if it is off by as much as noise may be
  * @set:	settings
@@ -159,6 +162,50 @@ static u32 irq_balance_node(struct irq_balance_work *work, int node)
 	return ~0U;
 }
 
+/*
+ * An interrupt that saturates its CPU by itself makes the small ones there wait, which
+ * is not in any load. While there is one, small ones count for up to a quarter of a CPU,
+ * wherever they are: half of that if they load it with a thousandth. It leaves them,
+ * and not they it.
+ */
+static void irq_balance_find_waiting(struct irq_balance_work *work,
+				     const struct irq_balance_irq *irqs, unsigned int nr_irqs)
+{
+	struct irq_balance_machine *mach = &work->solver.mach;
+	unsigned int i;
+	u32 pos;
+
+	work->saturated = false;
+	for (pos = 0; pos < mach->nr_cpus; pos++) {
+		work->full[pos] = false;
+		work->small[pos] = 0;
+	}
+	for (i = 0; i < nr_irqs; i++) {
+		if (irqs[i].cpu >= mach->nr_cpus)
+			continue;
+		pos = mach->pos[irqs[i].cpu];
+		if (irqs[i].load >= IRQ_BALANCE_FULL / 10 * 8)
+			work->full[pos] = work->saturated = true;
+		else if (irqs[i].load < SMALL_LOAD)
+			work->small[pos] += irqs[i].load;
+	}
+}
+
+static void irq_balance_count_waiting(struct irq_balance_work *work)
+{
+	struct irq_balance_machine *mach = &work->solver.mach;
+	u64 small, wait;
+	u32 pos;
+
+	for (pos = 0; pos < mach->nr_cpus; pos++) {
+		small = min(work->small[pos], IRQ_BALANCE_FULL);
+		wait = div_u64(IRQ_BALANCE_FULL / 4 * small, small + IRQ_BALANCE_FULL / 1000);
+		mach->fixed[pos] += wait;
+		mach->fixed_slow[pos] += wait;
+		mach->fixed_sure[pos] += wait;
+	}
+}
+
 /* Whether the interrupt is one to be placed; fills in what is known of it. */
 static bool irq_balance_survey_irq(struct irq_balance_work *work,
 				   const struct irq_balance_settings *set, u64 now,
@@ -172,9 +219,11 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work,
 
 	if (!irq->state->heavy || !irq->allowed || now < irq->state->hold)
 		return false;
-	item->wide = irq_balance_class(work, cpus, irq->allowed, -1);
-	item->home = mach->pos[irq->cpu];
 	item->may_stay = irq_balance_may_stay(cpus, irq);
+	item->home = mach->pos[irq->cpu];
+	if (item->may_stay && work->full[item->home] && irq->load < SMALL_LOAD)
+		return false;
+	item->wide = irq_balance_class(work, cpus, irq->allowed, -1);
 
 	/* Nowhere to go, or nowhere else. */
 	bits = irq_balance_bits(mach, item->wide);
@@ -199,30 +248,6 @@ static bool irq_balance_survey_irq(struct irq_balance_work *work,
 	item->sure = irq_balance_sure(set, &irq->state->load);
 	item->place = item->home;
 	return true;
-}
-
-/*
- * An interrupt that saturates a CPU by itself makes the light ones there wait, which
- * is not in any load. While there is one, let them count for up to a quarter of a CPU,
- * wherever they are: half of that if they load it with a thousandth.
- */
-static void irq_balance_count_waiting(struct irq_balance_work *work)
-{
-	struct irq_balance_machine *mach = &work->solver.mach;
-	u64 most = 0, light, wait;
-	u32 i, pos;
-
-	for (i = 0; i < work->solver.nr; i++)
-		most = max(most, work->solver.items[i].load);
-	if (most < IRQ_BALANCE_FULL / 10 * 8)
-		return;
-	for (pos = 0; pos < mach->nr_cpus; pos++) {
-		light = min(work->light[pos], IRQ_BALANCE_FULL);
-		wait = div_u64(IRQ_BALANCE_FULL / 4 * light, light + IRQ_BALANCE_FULL / 1000);
-		mach->fixed[pos] += wait;
-		mach->fixed_slow[pos] += wait;
-		mach->fixed_sure[pos] += wait;
-	}
 }
 
 /**
@@ -256,7 +281,6 @@ void irq_balance_survey(struct irq_balance_work *work,
 		mach->fixed_slow[pos] = cpu->base.slow;
 		mach->fixed_sure[pos] = irq_balance_sure(set, &cpu->base);
 		work->heavy[pos] = 0;
-		work->light[pos] = 0;
 		if (pos && cpu->node == cpus[mach->cpu[pos - 1]].node)
 			index = work->index[pos - 1];
 		else
@@ -271,6 +295,7 @@ void irq_balance_survey(struct irq_balance_work *work,
 		work->index[pos] = index;
 	}
 
+	irq_balance_find_waiting(work, irqs, nr_irqs);
 	s->nr = 0;
 	s->placed = 0;
 	s->min_gain = set->min_gain;
@@ -281,7 +306,9 @@ void irq_balance_survey(struct irq_balance_work *work,
 
 		if (irq->cpu >= mach->nr_cpus)
 			continue;
-		work->heavy[mach->pos[irq->cpu]] += irq->state->heavy;
+		pos = mach->pos[irq->cpu];
+		work->heavy[pos] += irq->state->heavy &&
+				    !(work->full[pos] && irq->load < SMALL_LOAD);
 		s->items[s->nr].irq = i;
 		if (irq_balance_survey_irq(work, set, now, cpus, irq, &s->items[s->nr])) {
 			int node = s->items[s->nr].node;
@@ -294,8 +321,6 @@ void irq_balance_survey(struct irq_balance_work *work,
 			continue;
 		}
 		pos = mach->pos[irq->cpu];
-		if (!irq->state->heavy)
-			work->light[pos] += irq_balance_cost(mach, irq->load, pos);
 		mach->fixed[pos] += irq_balance_cost(mach, irq->load, pos);
 		mach->fixed_slow[pos] += irq_balance_cost(mach, load->slow, pos);
 		mach->fixed_sure[pos] +=
@@ -305,6 +330,8 @@ void irq_balance_survey(struct irq_balance_work *work,
 	irq_balance_home(s, cpus);
 	for (pos = 0; pos < mach->nr_cpus; pos++)
 		cpus[mach->cpu[pos]].load = mach->load[pos];
-	irq_balance_count_waiting(work);
-	irq_balance_home(s, cpus);
+	if (work->saturated) {
+		irq_balance_count_waiting(work);
+		irq_balance_home(s, cpus);
+	}
 }

@@ -83,9 +83,9 @@
  *
  * A heavy interrupt alone on its CPU stays if the CPU has nothing else to do.
  * Base load and light interrupts drive it away when that gains the minimum by the
- * slow averages, too. If it saturates its CPU (80 %) the light ones wait for it, which
- * is not in their load: while there is such a one they count for up to a quarter of
- * a CPU, so that it goes where there are none.
+ * slow averages, too. If it saturates its CPU (80 %) the small ones (less than 10 %) wait
+ * for it, which is not in their load: while there is such a one they count for up
+ * to a quarter of a CPU, so that it goes where there are none, and stay beside it.
  *
  * When it looks
  * ~~~~~~~~~~~~~

@@ -93,7 +93,8 @@ static size_t irq_balance_layout(void *base, struct irq_balance_work *work,
 	work->sure_before = irq_balance_carve(&space, nr_cpus, sizeof(*work->sure_before));
 	work->sure_after = irq_balance_carve(&space, nr_cpus, sizeof(*work->sure_after));
 	work->heavy = irq_balance_carve(&space, nr_cpus, sizeof(*work->heavy));
-	work->light = irq_balance_carve(&space, nr_cpus, sizeof(*work->light));
+	work->full = irq_balance_carve(&space, nr_cpus, sizeof(*work->full));
+	work->small = irq_balance_carve(&space, nr_cpus, sizeof(*work->small));
 	work->source = irq_balance_carve(&space, classes, sizeof(*work->source));
 	work->within = irq_balance_carve(&space, classes, sizeof(*work->within));
 	work->node = irq_balance_carve(&space, nr_cpus, sizeof(*work->node));

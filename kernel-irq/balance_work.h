@@ -71,7 +71,8 @@ struct irq_balance_touch {
  * @sure_before: [position] sure load with everything at home
  * @sure_after:	[position] sure load with everything at its place
  * @heavy:	[position] heavy interrupts at it now, movable or not
- * @light:	[position] load of the interrupts at it that are not heavy
+ * @full:	[position] whether an interrupt saturates it by itself
+ * @small:	[position] load (ns/s) of small interrupts at it
  * @source:	[class] the user's mask that it was made of
  * @within:	[class] node that it is confined to, -1: none
  * @node:	[index] nodes of the machine
@@ -80,6 +81,7 @@ struct irq_balance_touch {
  * @away:	[index] whether the balancer took one of them away before
  * @index:	[position] index of its node
  * @nr_nodes:	how many nodes
+ * @saturated:	whether one of @full is true
  * @unsettled:	a heavy interrupt's load is off its average
  */
 struct irq_balance_work {
@@ -92,7 +94,8 @@ struct irq_balance_work {
 	u64				*sure_before;
 	u64				*sure_after;
 	u32				*heavy;
-	u64				*light;
+	bool				*full;
+	u64				*small;
 	const unsigned long		**source;
 	int				*within;
 	int				*node;
@@ -101,6 +104,7 @@ struct irq_balance_work {
 	bool				*away;
 	u32				*index;
 	unsigned int			nr_nodes;
+	bool				saturated;
 	bool				unsettled;
 };
 
