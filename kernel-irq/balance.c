@@ -77,7 +77,8 @@
  * 5.  The interrupt is kicked again while the thread is on its way to sleep: the
  *     flag is set before the wake-up and tested after the state is set, as ever.
  * 6.  The interrupt for which a deferred move waits does not come: the next pass
- *     calls the move off. If it comes before, and be it much later as the
+ *     calls the move off, unless NAPI polls have followed it. Then it waits on, and
+ *     whether it is still allowed is looked at again when the interrupt comes. If it comes before, and be it much later as the
  *     thread was frozen, 1 and 3 hold. If the target was isolated meanwhile, the
  *     load that comes with the interrupt has the thread look again.
  *     [no_interrupt_expires, isolated.sh]
@@ -305,10 +306,11 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 	if (!entry->moving)
 		return;
 
-	entry->moving = false;
 	error = irq_balance_move_result(desc);
+	entry->moving = error == -EINPROGRESS;
 	switch (error) {
 	case 0:
+	case -EINPROGRESS:
 		return;
 	case -EBUSY:
 		stats->busy++;

@@ -19,7 +19,8 @@
  *   done	irq_balance_move_masked(), from irq_move_masked_irq()
  *   called off	irq_balance_cancel(), by whatever changes the route otherwise: a
  *		write to the affinity mask, startup, shutdown, CPU hotplug; and by
- *		the balancer, if no interrupt came until it looked again
+ *		the balancer, if neither an interrupt came nor NAPI polls followed
+ *		until it looked again
  *
  * The pending mask is not used: it is what readers of the affinity mask are
  * shown and what CPU hotplug makes the user's mask.
@@ -82,7 +83,7 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 	struct irqaction *action;
 
 	for_each_action_of_desc(desc, action) {
-		if (action->thread && action->thread->user_cpus_ptr)
+		if (action->thread && data_race(action->thread->user_cpus_ptr))
 			return true;
 	}
 	return false;
@@ -150,13 +151,16 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
  * cannot go away meanwhile: CPUs leave the online mask in stop_machine(), which waits
  * for this CPU to enable interrupts.
  */
-static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
+static bool irq_balance_may_be_on(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
-	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(data)))
-		return -ENODEV;
-	return irq_set_effective_cpu(data, cpu);
+	return cpu_active(cpu) && cpumask_test_cpu(cpu, irq_data_get_affinity_mask(data));
+}
+
+static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
+{
+	return irq_balance_may_be_on(desc, cpu) ? irq_set_effective_cpu(&desc->irq_data, cpu) : -ENODEV;
 }
 
 /**
@@ -233,7 +237,7 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 	if (irq_balance_why_fixed(desc) != IRQ_BALANCE_MOVABLE)
 		return -EPERM;
 
-	if (irq_can_move_pcntxt(data)) {
+	if (irq_can_move_pcntxt(data) || !irq_balance_may_be_on(desc, cpu)) {
 		desc->balance->error = irq_balance_set_cpu(desc, cpu);
 	} else {
 		desc->balance->target = cpu;
@@ -249,12 +253,12 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_move, "balance_torture");
  * irq_balance_move_result - Ask for the outcome of the last move, and end it
  * @desc:	descriptor of the interrupt, locked
  *
- * A move for which no interrupt came is called off, unless the NAPI polls have
- * followed it: then it is done but for the chip, and waits on.
+ * A move for which no interrupt came is called off, unless NAPI polls have followed it.
  *
  * Context: any, interrupts disabled, desc->lock held.
  *
- * Return: 0 if there was none or it succeeded; -ETIMEDOUT if no interrupt came;
+ * Return: 0 if there was none or it succeeded; -EINPROGRESS if NAPI polls have
+ * followed and the interrupt has not come yet; -ETIMEDOUT if no interrupt came;
  * -ECANCELED if something else set the route; else as irq_balance_move()
  */
 int irq_balance_move_result(struct irq_desc *desc)
@@ -263,9 +267,10 @@ int irq_balance_move_result(struct irq_desc *desc)
 
 	lockdep_assert_held(&desc->lock);
 
-	if (ret == -EINPROGRESS && desc->balance->followed) {
-		ret = 0;
-	} else if (ret == -EINPROGRESS) {
+	if (ret == -EINPROGRESS) {
+		/* The load is there already. The chip follows with the next interrupt. */
+		if (desc->balance->followed)
+			return ret;
 		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
 		ret = -ETIMEDOUT;
 	}
@@ -286,7 +291,7 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
 unsigned int irq_balance_cpu(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
-	struct irq_balance_desc *b = desc->balance;
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 
 	lockdep_assert_held(&desc->lock);
 
@@ -296,21 +301,22 @@ unsigned int irq_balance_cpu(struct irq_desc *desc)
 }
 
 /**
- * irq_balance_next_cpu - The CPU to which an interrupt will come
+ * irq_balance_next_cpu - Where the NAPI polls of an interrupt go on
  * @desc:	descriptor of the interrupt, locked
  * @cpu:	where its NAPI polls are
  *
- * To be called when polls are about to go on at the CPU which is returned. A move
- * that waits for an interrupt is marked as followed.
+ * That is where the interrupt is, or will be when it comes. Of a mask of several CPUs
+ * that the user has written the chip will take one: this is a guess. To be called when
+ * the polls will go on there: a pending move is marked as followed.
  *
  * Context: any, interrupts disabled, desc->lock held.
  *
- * Return: @cpu if that is as good as another one, or if polls must not leave it
+ * Return: a CPU; @cpu if that is one of them, or if polls must not leave it
  */
 unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
-	struct irq_balance_desc *b = desc->balance;
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 	const struct cpumask *mask;
 
 	lockdep_assert_held(&desc->lock);
@@ -360,7 +366,9 @@ bool irq_balance_move_masked(struct irq_desc *desc)
 		return false;
 
 	irqd_clear(data, IRQD_BALANCE_PENDING);
-	desc->balance->error = irq_balance_set_cpu(desc, desc->balance->target);
+	desc->balance->followed = false;
+	desc->balance->error = irq_balance_why_fixed(desc) == IRQ_BALANCE_MOVABLE ?
+			       irq_balance_set_cpu(desc, desc->balance->target) : -EPERM;
 	return true;
 }
 
@@ -376,8 +384,12 @@ bool irq_balance_move_masked(struct irq_desc *desc)
  */
 void irq_balance_cancel(struct irq_desc *desc)
 {
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
+
+	if (b)
+		b->followed = false;
 	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING)) {
 		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
-		desc->balance->error = -ECANCELED;
+		b->error = -ECANCELED;
 	}
 }

@@ -14,12 +14,12 @@
  * comes, the instance is handed to that CPU. A balancer's move that waits for the
  * interrupt counts as done then. The interrupt follows when polling ends.
  *
- * An instance on a CPU's poll list has NAPI_STATE_SCHED set. Who set it owns the
- * instance, and napi_disable() waits until the bit is clear. Net_rx_action() works on
- * lists of its own, which no instance is on any more when it returns. What is in the
- * CPU's list then is unlinked with interrupts disabled, and belongs to this code
- * until __napi_schedule() puts it into the list of the other CPU, or wakes its thread
- * if it became a threaded one meanwhile::
+ * An instance on a CPU's poll list has NAPI_STATE_SCHED set. Whoever sets the bit
+ * owns the instance, and napi_disable() waits until it is clear. On its return
+ * net_rx_action() has put all instances back into the CPU's list. One that is unlinked
+ * from there, with interrupts disabled, belongs to this code until __napi_schedule()
+ * puts it into the list of the other CPU, or wakes its thread if it has become
+ * threaded::
  *
  *   old CPU, softirq			new CPU, irq_work
  *   unlink, no list_owner
@@ -27,19 +27,22 @@
  *   queue its irq_work			take all from the basket
  *					__napi_schedule(): list_owner, NET_RX
  *
- * No CPU is list_owner in between: page_pool's lockless cache belongs to softirqs of
- * the CPU that is. A poll by netpoll takes poll_owner and does not care for lists.
+ * In between list_owner is -1, so no CPU uses page_pool's lockless cache. Netpoll
+ * takes poll_owner and does not use the lists.
  *
  * With PREEMPT_RT the work is done by a thread, as an IPI that finds a CPU idle may not
  * raise a softirq there.
  *
- * A CPU that is active cannot cease to be while this one has interrupts disabled. One
- * that goes offline takes what is left in its basket, when it is not active any more,
- * and dev_cpu_dead() empties its poll list. Each instance in it goes on from there.
+ * A CPU that is seen active with interrupts disabled does not pass the grace period
+ * in sched_cpu_deactivate() before they are enabled. One that goes offline takes what is
+ * in its basket after that, and dev_cpu_dead() hands on its poll list.
+ *
+ * What the old CPU has queued for others, as packets of a tunnel or a veth in its
+ * backlog, may be overtaken by packets of the new one, once for each hand-over.
  *
  * Instances without a known interrupt stay: the backlog, gro_cells, tunnels. Those
- * that are polled by a thread or by a busy poller are in no list. An interrupt that
- * belongs to one CPU each, or whose thread the user placed, leaves them alone, too.
+ * that are polled by a thread or by a busy poller are on no list. Polls of a per-CPU
+ * interrupt, or of one whose thread the user placed, stay.
  */
 #include <linux/cpumask.h>
 #include <linux/init.h>
@@ -71,7 +74,7 @@ static DEFINE_PER_CPU(struct irq_balance_basket, irq_balance_basket);
 /**
  * irq_balance_take_polls - Take the NAPI instances that are on their way to this CPU
  *
- * Context: this CPU cannot change. If it goes offline: after it ceased to be active.
+ * Context: the caller cannot migrate. If the CPU goes offline: after it ceased to be active.
  */
 void irq_balance_take_polls(void)
 {

@@ -212,6 +212,7 @@ void irq_load_span_begin(struct irq_load_span *span)
 	span->irqs = kstat_cpu_irqs_sum(smp_processor_id());
 	span->timed = c->timed;
 	span->timed_ns = c->timed_ns;
+	span->foreign_ns = c->foreign_ns;
 	if (!in_serving_softirq())
 		irq_load_softirqs_begin(span);
 	span->start = local_clock_noinstr();
@@ -238,8 +239,9 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 
 	spent -= c->timed_ns - span->timed_ns;
 	/* With forced threads the softirqs in a thread are its own */
-	if (!in_serving_softirq() && !force_irqthreads())
-		spent -= irq_load_softirqs_end(span);
+	if (!in_serving_softirq())
+		spent -= force_irqthreads() ? c->foreign_ns - span->foreign_ns :
+					      irq_load_softirqs_end(span);
 	/*
 	 * The kernel's count has nested interrupts, too, and on some architectures
 	 * timers and IPIs. That is an overestimate which a mean makes small.
@@ -349,6 +351,7 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 	struct task_struct *outer;
 	struct irq_load_span span;
 	unsigned int outer_irq;
+	bool outer_foreign;
 	irqreturn_t ret;
 	u64 now;
 
@@ -356,7 +359,9 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 		/* Of a thread that was preempted or sleeps: only compared, so it may be gone */
 		outer = this_cpu_read(irq_load_cpu.thread);
 		outer_irq = this_cpu_read(irq_load_cpu.thread_irq);
+		outer_foreign = this_cpu_read(irq_load_cpu.foreign);
 		this_cpu_write(irq_load_cpu.thread_irq, action->irq);
+		this_cpu_write(irq_load_cpu.foreign, irq_load_polls_wait());
 		this_cpu_write(irq_load_cpu.thread, current);
 		irq_load_span_begin(&span);
 	}
@@ -367,6 +372,7 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 		now = local_clock();
 		if (this_cpu_read(irq_load_cpu.thread) == current) {
 			this_cpu_write(irq_load_cpu.thread_irq, outer_irq);
+			this_cpu_write(irq_load_cpu.foreign, outer_foreign);
 			this_cpu_write(irq_load_cpu.thread, outer);
 		}
 		if (line) {

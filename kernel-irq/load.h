@@ -99,6 +99,7 @@ struct irq_load_vector {
  * @irqs:	interrupts of the CPU
  * @timed:	those of them that were timed
  * @timed_ns:	what they took
+ * @foreign_ns:	polls in forced threads that were not their own
  * @softirqs:	softirq runs of the CPU that were not timed, unless this is one
  * @soft_ns:	what those took that were timed
  */
@@ -109,6 +110,7 @@ struct irq_load_span {
 	unsigned long	irqs;
 	unsigned long	timed;
 	u64		timed_ns;
+	u64		foreign_ns;
 	u32		softirqs[NR_SOFTIRQS];
 	u64		soft_ns;
 };
@@ -139,6 +141,8 @@ struct irq_load_run {
  * @run:	the run of NET_RX that is timed, NULL for none
  * @thread:	the interrupt thread that is timed, NULL for none
  * @thread_irq:	its interrupt
+ * @foreign:	whether NAPI polls were waiting when it began, which are not its own
+ * @foreign_ns:	what polls have taken in such threads
  * @timed:	interrupts that were timed
  * @timed_ns:	what they took, each ns once, also where one raises another
  * @mean_nr:	number of recent interrupts
@@ -147,6 +151,7 @@ struct irq_load_run {
  * @soft_ns:	softirq runs that were timed took this
  * @base:	softirq time that belongs to no interrupt, ns
  * @polled:	jiffies when a poll outside of softirqs last marked an interrupt
+ * @guessed:	jiffies when the interrupt of a NAPI instance was last guessed
  * @vector:	each softirq
  */
 struct irq_load_cpu {
@@ -154,6 +159,8 @@ struct irq_load_cpu {
 	struct irq_load_run	*run;
 	struct task_struct	*thread;
 	unsigned int		thread_irq;
+	bool			foreign;
+	u64			foreign_ns;
 	unsigned long		timed;
 	u64			timed_ns;
 	u64			mean_nr;
@@ -162,6 +169,7 @@ struct irq_load_cpu {
 	u64			soft_ns;
 	atomic64_t		base;
 	unsigned long		polled;
+	unsigned long		guessed;
 	struct irq_load_vector	vector[NR_SOFTIRQS];
 };
 
@@ -202,7 +210,8 @@ void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now);
 u64 irq_load_base(unsigned int cpu);
 void irq_load_softirqs_begin(struct irq_load_span *span);
 u64 irq_load_softirqs_end(const struct irq_load_span *span);
-unsigned int irq_load_forced_thread(void);
+unsigned int irq_load_forced_thread(unsigned int nr);
+bool irq_load_polls_wait(void);
 
 /* load_napi.c */
 #ifdef CONFIG_IRQ_LOAD_NAPI
@@ -213,14 +222,14 @@ void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq);
 bool irq_load_is_polled(struct irq_desc *desc);
 unsigned int irq_load_napi_irq(const struct napi_struct *napi);
 void irq_load_set_polls_left(void (*left)(struct list_head *list));
-void irq_load_polls_left(void);
+void irq_load_polls_left(struct list_head *list);
 #else
 static inline int irq_load_napi_start(void) { return 0; }
 static inline void irq_load_napi_stop(void) { }
 static inline void irq_load_napi_begin(struct irq_load_raise *raise) { }
 static inline void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq) { }
 static inline bool irq_load_is_polled(struct irq_desc *desc) { return false; }
-static inline void irq_load_polls_left(void) { }
+static inline void irq_load_polls_left(struct list_head *list) { }
 #endif
 
 /**

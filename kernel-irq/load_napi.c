@@ -11,6 +11,10 @@
  * What was learned is kept aside by the ID of the instance. A wrong entry heals:
  * each sighting is a vote, and a vote for another interrupt takes one away.
  *
+ * An instance that polls without end since before anybody measured has no interrupt
+ * to learn from. It came by an interrupt of its device on this CPU: the one with the
+ * most interrupts that no other instance has is taken for it, with one vote.
+ *
  * The backlog, gro_cells and tunnels have no interrupt: other CPUs and local senders
  * fill them. Instances that are scheduled by a thread or a tasklet are not learned,
  * nor those without ID (for transmission only), unless the driver names their
@@ -21,7 +25,9 @@
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/jiffies.h>
+#include <linux/kernel_stat.h>
 #include <linux/list.h>
+#include <linux/msi.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -55,8 +61,9 @@ static void (*irq_load_left)(struct list_head *list);
 
 static void irq_load_vote(const struct napi_struct *napi, unsigned int irq)
 {
-	struct irq_load_napi *slot = &irq_load_napis[napi->napi_id % IRQ_LOAD_NAPIS];
-	u32 votes = READ_ONCE(slot->votes), napi_id = napi->napi_id;
+	u32 napi_id = READ_ONCE(napi->napi_id);
+	struct irq_load_napi *slot = &irq_load_napis[napi_id % IRQ_LOAD_NAPIS];
+	u32 votes = READ_ONCE(slot->votes);
 
 	if (!napi->dev || !napi_id || READ_ONCE(napi->irq) > 0)
 		return;
@@ -83,14 +90,15 @@ static void irq_load_vote(const struct napi_struct *napi, unsigned int irq)
  */
 unsigned int irq_load_napi_irq(const struct napi_struct *napi)
 {
-	const struct irq_load_napi *slot = &irq_load_napis[napi->napi_id % IRQ_LOAD_NAPIS];
+	u32 napi_id = READ_ONCE(napi->napi_id);
+	const struct irq_load_napi *slot = &irq_load_napis[napi_id % IRQ_LOAD_NAPIS];
 	int irq = READ_ONCE(napi->irq);
 
 	if (irq > 0)
 		return irq;
-	if (!napi->dev || !napi->napi_id)
+	if (!napi->dev || !napi_id)
 		return 0;
-	return READ_ONCE(slot->napi_id) == napi->napi_id ? READ_ONCE(slot->irq) : 0;
+	return READ_ONCE(slot->napi_id) == napi_id ? READ_ONCE(slot->irq) : 0;
 }
 
 /**
@@ -119,6 +127,55 @@ void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq)
 		entry = entry->next;
 		irq_load_vote(list_entry(entry, struct napi_struct, poll_list), irq);
 	}
+}
+
+static bool irq_load_is_child(const struct device *dev, const struct device *parent)
+{
+	while (dev && dev != parent)
+		dev = dev->parent;
+	return dev;
+}
+
+static bool irq_load_has_napi(unsigned int irq)
+{
+	unsigned int i;
+
+	for (i = 0; i < IRQ_LOAD_NAPIS; i++) {
+		if (READ_ONCE(irq_load_napis[i].irq) == irq)
+			return true;
+	}
+	return false;
+}
+
+/* Looks at all interrupts, so not more often than once per jiffy and CPU */
+static void irq_load_guess(const struct napi_struct *napi)
+{
+	unsigned int irq, found = 0, count, most = 0;
+	struct msi_desc *msi;
+	struct irq_desc *desc;
+
+	if (!napi->dev || !napi->dev->dev.parent || !(jiffies - this_cpu_read(irq_load_cpu.guessed)))
+		return;
+	this_cpu_write(irq_load_cpu.guessed, jiffies);
+
+	guard(rcu)();
+	for (irq = 0; (desc = irq_find_desc_at_or_after(irq)); irq = irq_desc_get_irq(desc) + 1) {
+		/* While it is requested the device cannot free it */
+		guard(raw_spinlock_irqsave)(&desc->lock);
+		msi = irq_data_get_msi_desc(&desc->irq_data);
+		if (!desc->action || !msi ||
+		    !irq_load_is_child(napi->dev->dev.parent, msi_desc_to_dev(msi)) ||
+		    !cpumask_test_cpu(smp_processor_id(),
+				      irq_data_get_effective_affinity_mask(&desc->irq_data)))
+			continue;
+		count = this_cpu_read(desc->kstat_irqs->cnt);
+		if (count > most && !irq_load_has_napi(irq_desc_get_irq(desc))) {
+			most = count;
+			found = irq_desc_get_irq(desc);
+		}
+	}
+	if (found)
+		irq_load_vote(napi, found);
 }
 
 /* A poll by a thread or a busy poller: once per jiffy and CPU is enough */
@@ -156,10 +213,10 @@ bool irq_load_is_polled(struct irq_desc *desc)
 }
 
 static noinline void
-irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi, int budget)
+irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi, int work, int budget)
 {
 	u64 now = local_clock_noinstr();
-	unsigned int thread_irq;
+	unsigned int irq, thread_irq;
 
 	/* Netpoll has no budget, and polls anywhere */
 	if (!budget)
@@ -172,12 +229,15 @@ irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi, int budg
 		return;
 
 	guard(preempt)();
-	thread_irq = irq_load_forced_thread();
+	thread_irq = irq_load_forced_thread(NET_RX_SOFTIRQ);
 	if (thread_irq) {
 		irq_load_vote(napi, thread_irq);
 		return;
 	}
-	irq_load_charge_run(run, irq_load_napi_irq(napi), now);
+	irq = irq_load_napi_irq(napi);
+	irq_load_charge_run(run, irq, now);
+	if (!irq && work >= budget)
+		irq_load_guess(napi);
 	irq_load_span_begin(&run->span);
 }
 
@@ -186,7 +246,7 @@ static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, i
 	struct irq_load_run *run = this_cpu_read(irq_load_cpu.run);
 
 	if (unlikely(run || !in_serving_softirq()))
-		irq_load_timed_poll(run, napi, budget);
+		irq_load_timed_poll(run, napi, work, budget);
 }
 
 /**
@@ -202,15 +262,16 @@ void irq_load_set_polls_left(void (*left)(struct list_head *list))
 	WRITE_ONCE(irq_load_left, left);
 }
 
-/* NET_RX has run on this CPU */
-void irq_load_polls_left(void)
+/**
+ * irq_load_polls_left - NET_RX has run on this CPU and left polls
+ * @list:	of the NAPI instances
+ *
+ * Context: softirq.
+ */
+void irq_load_polls_left(struct list_head *list)
 {
-	struct list_head *list = &this_cpu_ptr(&softnet_data)->poll_list;
-	void (*left)(struct list_head *list);
+	void (*left)(struct list_head *list) = READ_ONCE(irq_load_left);
 
-	if (likely(list_empty(list)))
-		return;
-	left = READ_ONCE(irq_load_left);
 	if (left)
 		left(list);
 }

@@ -5,9 +5,9 @@
  * Most of what an interrupt costs may be spent after its handler. While somebody
  * measures, each softirq's action is wrapped by one that counts down its runs on
  * this CPU. It times the one that reaches zero, which stands for all since the
- * last one. That finds the load of a CPU that is so busy that no interrupt comes
- * any more, too. A wrapper that does not time is a decrement and a jump, and nothing
- * is left of it when nobody measures.
+ * last one. So the load of a CPU is found even if it is too busy to take interrupts.
+ * A wrapper that does not time is a decrement and a jump. When measuring stops it
+ * is taken away.
  *
  * A run that a timed handler raised is timed as well. It is charged once for each
  * interrupt that the handler stands for, as far as there were so many runs: several
@@ -24,7 +24,9 @@
 #include <linux/irq.h>
 #include <linux/jiffies.h>
 #include <linux/kernel_stat.h>
+#include <linux/list.h>
 #include <linux/math64.h>
+#include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -59,7 +61,8 @@ static bool irq_load_charge_irq(unsigned int irq, u64 time, u64 now)
 
 	/* May race with another CPU to which the softirq's work has moved: harmless */
 	carry = READ_ONCE(line->soft_carry);
-	time = irq_load_extrapolate(&carry, time, now - READ_ONCE(line->soft_stamp));
+	time = irq_load_extrapolate(&carry, time,
+				    irq_load_since(now, READ_ONCE(line->soft_stamp)));
 	WRITE_ONCE(line->soft_carry, carry);
 	WRITE_ONCE(line->soft_stamp, now);
 
@@ -254,19 +257,42 @@ void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u3
 
 /**
  * irq_load_forced_thread - The interrupt whose thread runs this softirq
+ * @nr:	the softirq
  *
- * With forced threads softirqs do not run on the exit of interrupts, so a softirq in
- * an interrupt's thread was raised by its handler.
+ * With forced threads softirqs do not run on the exit of interrupts. One that runs in
+ * an interrupt's thread was raised by its handler. NAPI polls may have been waiting
+ * before, for ksoftirqd: then all of NET_RX in the thread is treated as theirs.
  *
  * Context: softirq.
  *
- * Return: interrupt number, 0 if this is not a forced thread
+ * Return: interrupt number, 0 if this is not a forced thread or not its work
  */
-unsigned int irq_load_forced_thread(void)
+unsigned int irq_load_forced_thread(unsigned int nr)
 {
-	if (!force_irqthreads() || this_cpu_read(irq_load_cpu.thread) != current)
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+
+	if (!force_irqthreads() || c->thread != current || (c->foreign && irq_load_has_polls(nr)))
 		return 0;
-	return this_cpu_read(irq_load_cpu.thread_irq);
+	return c->thread_irq;
+}
+
+/* NAPI instances that are to be polled by this CPU */
+static __always_inline struct list_head *irq_load_polls(void)
+{
+	return &this_cpu_ptr(&softnet_data)->poll_list;
+}
+
+/**
+ * irq_load_polls_wait - Whether this CPU has NAPI instances to poll
+ *
+ * Context: preemption disabled.
+ *
+ * Return: true if it has
+ */
+bool irq_load_polls_wait(void)
+{
+	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) &&
+	       (this_cpu_ptr(&softnet_data)->in_net_rx_action || !list_empty(irq_load_polls()));
 }
 
 static noinline void irq_load_timed_action(unsigned int nr)
@@ -290,7 +316,7 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	if (irq_load_has_polls(nr))
 		c->run = &run;
 
-	/* This code is seldom used and slow: as little of it as possible in the span */
+	/* This function is cold: keep as much of it as possible out of the span */
 	irq_load_span_begin(&run.span);
 	irq_load_actions[nr]();
 	now = local_clock_noinstr();
@@ -302,11 +328,13 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	guard(irqsave)();
 	since = now - v->stamp;
 	v->stamp = now;
-	if (irq_load_forced_thread())
+	if (irq_load_forced_thread(nr))
 		run.time = 0;
 	else
 		irq_load_charge_run(&run, run.irq, now);
 	time = run.charged + run.time;
+	if (irq_load_has_polls(nr) && c->thread == current)
+		c->foreign_ns += time * run.stands_for;
 	c->soft_ns += time;
 	v->timed++;
 
@@ -343,8 +371,8 @@ static __always_inline void irq_load_run_action(unsigned int nr)
 static void irq_load_##nr(void)						\
 {									\
 	irq_load_run_action(nr);					\
-	if ((nr) == NET_RX_SOFTIRQ)					\
-		irq_load_polls_left();					\
+	if (irq_load_has_polls(nr) && unlikely(!list_empty(irq_load_polls()))) \
+		irq_load_polls_left(irq_load_polls());			\
 }
 
 IRQ_LOAD_WRAPPER(HI_SOFTIRQ);
@@ -393,6 +421,7 @@ int irq_load_softirq_start(void)
 		struct irq_load_cpu *c = per_cpu_ptr(&irq_load_cpu, cpu);
 
 		c->polled = jiffies - 1;
+		c->guessed = jiffies - 1;
 		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
 			/* What went on while nobody measured is not made up for */
 			c->vector[nr].runs_seen = kstat_softirqs_cpu(nr, cpu);

@@ -239,7 +239,7 @@ static void polls_follow_a_pending_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, to), to);
 	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
 	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
 
 	/* The next plan takes it back */

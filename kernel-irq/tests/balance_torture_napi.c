@@ -16,6 +16,7 @@
 #include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -40,6 +41,7 @@
  * @ring:	packets that have arrived and were not received
  * @sent:	packets
  * @dropped:	those that found the ring full
+ * @polls:	of it
  * @received:	by the poller
  * @polling:	somebody polls
  * @again:	the last poll used up its budget
@@ -54,6 +56,7 @@ struct bt_napi {
 	atomic_t		ring;
 	atomic_long_t		sent;
 	atomic_long_t		dropped;
+	unsigned long		polls;
 	unsigned long		received;
 	atomic_t		polling;
 	bool			again;
@@ -101,6 +104,7 @@ static int bt_napi_poll(struct napi_struct *napi, int budget)
 				     smp_processor_id(), READ_ONCE(napi->list_owner));
 	}
 	atomic_long_inc(&bt_napi_stats.polls);
+	WRITE_ONCE(n->polls, n->polls + 1);
 	if (n->again && n->cpu != raw_smp_processor_id())
 		atomic_long_inc(&bt_napi_stats.handed);
 
@@ -185,20 +189,22 @@ void bt_napi_toggle(struct bt_napi *n, bool threaded)
 void bt_napi_del(struct bt_napi *n)
 {
 	unsigned long end = jiffies + BT_NAPI_TIMEOUT;
-	unsigned long left, lost;
+	unsigned long left, lost, polls;
 
 	if (!n)
 		return;
 
 	if (get_random_u8() & 1)
 		WRITE_ONCE(n->active, false);
-	while (!READ_ONCE(n->active) && time_before(jiffies, end) &&
-	       READ_ONCE(n->napi.state) & NAPIF_STATE_SCHED)
+	polls = READ_ONCE(n->polls);
+	while (READ_ONCE(n->napi.state) & NAPIF_STATE_SCHED && time_before(jiffies, end) &&
+	       (!READ_ONCE(n->active) || READ_ONCE(n->polls) == polls))
 		schedule_timeout_uninterruptible(1);
-	if (!READ_ONCE(n->active) && READ_ONCE(n->napi.state) & NAPIF_STATE_SCHED) {
+	if (!time_before(jiffies, end)) {
 		atomic_long_inc(&bt_napi_stats.forgotten);
 		pr_alert("!!! an instance is not polled any more, state %lx\n", n->napi.state);
-		/* It would be waited for for ever, and is on some list */
+		/* It is on some list and must not go away */
+		__module_get(THIS_MODULE);
 		return;
 	}
 	napi_disable(&n->napi);

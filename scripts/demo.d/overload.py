@@ -19,7 +19,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 NICS = 3
 NAMES = {'without': 'without', 'on': 'on, from off', 'observe': 'on, from observe', 'by_hand': 'placed by hand',
-         'user': "by the user's hand in overload", 'irqbalance': 'irqbalance daemon'}
+         'user': 'by hand in overload, on', 'user_observe': 'by hand in overload, observe',
+         'user_off': 'by hand in overload, off', 'irqbalance': 'irqbalance daemon'}
 
 
 def free_ports():
@@ -58,8 +59,8 @@ def percentile(values, share):
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
 
 
-def run(kernel, out, ways, rounds=3, model='e1000', rate=8000, sockets=8, options=(), say=None):
-    """Returns {way: [figures of each round]}. Exits when something fails."""
+def boot(kernel, out, model, limit, options, command):
+    """Yields what the guest's command prints as JSON. Exits when something fails."""
     os.makedirs(out, exist_ok=True)
     for name in 'ask', 'host.json':
         if os.path.exists(os.path.join(out, name)):
@@ -67,20 +68,15 @@ def run(kernel, out, ways, rounds=3, model='e1000', rate=8000, sockets=8, option
     port = free_ports()
     host = subprocess.Popen([sys.executable, HERE + '/overload/host.py', out, str(port), str(NICS - 1), 'light'])
     guest = subprocess.Popen(
-        [HERE + '/../guest', '--smp', '4', '--mem', '1G', '--share', out, '--timeout', str(60 + rounds * len(ways) * 20),
-         '--live', '--panic-on-warn', '--append', 'irqbalance=off', '--qemu-args', qemu_args(model, port), *options, kernel, '--',
-         HERE + '/overload/in-guest', str(rounds), str(rate), str(sockets), *ways],
+        [HERE + '/../guest', '--smp', '4', '--mem', '1G', '--share', out, '--timeout', str(limit), '--live', '--panic-on-warn',
+         '--append', 'irqbalance=off', '--qemu-args', qemu_args(model, port), *options, kernel, '--', *command],
         stdout=subprocess.PIPE, text=True)
-    found = {way: [] for way in ways}
     try:
         for line in guest.stdout:
-            if not line.startswith('{'):
+            if line.startswith('{'):
+                yield json.loads(line)
+            else:
                 print(line, end='', file=sys.stderr, flush=True)
-                continue
-            figures = json.loads(line)
-            found[figures['way']].append(figures)
-            if say:
-                say(figures)
         if guest.wait():
             sys.exit('overload.py: the guest failed (status %d); its log is %s/console.log' % (guest.returncode, out))
         host.wait(timeout=10)
@@ -88,6 +84,17 @@ def run(kernel, out, ways, rounds=3, model='e1000', rate=8000, sockets=8, option
         sys.exit('overload.py: the program on the host did not end')
     finally:
         host.kill()
+
+
+def run(kernel, out, ways, rounds=3, model='e1000', rate=8000, sockets=8, options=(), say=None):
+    """Returns {way: [figures of each round]}."""
+    found = {way: [] for way in ways}
+    for figures in boot(kernel, out, model, 60 + rounds * len(ways) * 20, options,
+                        ['env', 'IRQBALANCE=' + os.environ.get('IRQBALANCE', ''),
+                         HERE + '/overload/in-guest', str(rounds), str(rate), str(sockets), *ways]):
+        found[figures['way']].append(figures)
+        if say:
+            say(figures)
     with open(os.path.join(out, 'host.json')) as file:
         sent = json.load(file)
     for way in ways:
@@ -127,8 +134,17 @@ def main():
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--rate', type=int, default=8000, help='packets/s to each of the two cards')
     parser.add_argument('--ways', default='without,on,observe,by_hand')
+    parser.add_argument('--command', help='run this in the guest instead, and show what it prints')
     parser.add_argument('--json', help='write the figures of all rounds there')
     args = parser.parse_args()
+    if args.command:
+        for printed in boot(args.kernel, os.path.abspath(args.out), args.model, 600, ['--irqremap'] if args.irqremap else [],
+                            args.command.split()):
+            print(json.dumps(printed))
+        with open(os.path.join(args.out, 'host.json')) as file:
+            final = json.load(file)['final']
+        print(json.dumps({'pings': final['pings'], 'answered': len(final['rtt_us'])}))
+        return
     found = run(args.kernel, os.path.abspath(args.out), args.ways.split(','), args.rounds, args.model, args.rate,
                 options=['--irqremap'] if args.irqremap else [],
                 say=lambda f: print('# round %(round)d %(way)s: %(pps)d packets/s, %(moves)d moves, %(failed)d failed' % f, flush=True))
