@@ -135,10 +135,11 @@ def main():
     parser.add_argument('--rate', type=int, default=8000, help='packets/s to each of the two cards')
     parser.add_argument('--ways', default='without,on,observe,by_hand')
     parser.add_argument('--command', help='run this in the guest instead, and show what it prints')
+    parser.add_argument('--limit', type=int, default=300, help='seconds that it may take')
     parser.add_argument('--json', help='write the figures of all rounds there')
     args = parser.parse_args()
     if args.command:
-        for printed in boot(args.kernel, os.path.abspath(args.out), args.model, 600, ['--irqremap'] if args.irqremap else [],
+        for printed in boot(args.kernel, os.path.abspath(args.out), args.model, args.limit, ['--irqremap'] if args.irqremap else [],
                             args.command.split()):
             print(json.dumps(printed))
         with open(os.path.join(args.out, 'host.json')) as file:
