@@ -78,10 +78,10 @@
  *     flag is set before the wake-up and tested after the state is set, as ever.
  * 6.  The interrupt for which a deferred move waits does not come: the next pass
  *     calls the move off, unless NAPI polls have followed it. Then it waits on, and
- *     whether it is still allowed is looked at again when the interrupt comes. If it comes before, and be it much later as the
- *     thread was frozen, 1 and 3 hold. If the target was isolated meanwhile, the
- *     load that comes with the interrupt has the thread look again.
- *     [no_interrupt_expires, isolated.sh]
+ *     whether it is still allowed is looked at again when the interrupt comes. If it
+ *     comes before the next pass, and be it much later as the thread was frozen, 1 and
+ *     3 hold. If the target was isolated meanwhile, the load that comes with the
+ *     interrupt has the thread look again. [no_interrupt_expires, isolated.sh]
  * 7.  The interrupt is disabled while a deferred move waits: __irq_move_irq()
  *     does not touch it, and 6 applies. [fixed_ones_stay]
  * 8.  The last interrupt is still on its way to the old CPU, or handled there,

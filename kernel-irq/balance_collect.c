@@ -185,9 +185,10 @@ static void irq_balance_find_waiting(struct irq_balance_work *work,
 			continue;
 		pos = mach->pos[irqs[i].cpu];
 		if (irqs[i].load >= IRQ_BALANCE_FULL / 10 * 8)
-			work->full[pos] = work->saturated = true;
+			work->full[pos] = true;
 		else if (irqs[i].load < SMALL_LOAD)
 			work->small[pos] += irqs[i].load;
+		work->saturated |= work->full[pos];
 	}
 }
 

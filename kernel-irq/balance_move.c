@@ -83,6 +83,7 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 	struct irqaction *action;
 
 	for_each_action_of_desc(desc, action) {
+		/* As it is at the moment: the user may place it at any time */
 		if (action->thread && data_race(action->thread->user_cpus_ptr))
 			return true;
 	}
@@ -160,7 +161,9 @@ static bool irq_balance_may_be_on(struct irq_desc *desc, unsigned int cpu)
 
 static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 {
-	return irq_balance_may_be_on(desc, cpu) ? irq_set_effective_cpu(&desc->irq_data, cpu) : -ENODEV;
+	if (!irq_balance_may_be_on(desc, cpu))
+		return -ENODEV;
+	return irq_set_effective_cpu(&desc->irq_data, cpu);
 }
 
 /**

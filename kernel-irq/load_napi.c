@@ -154,7 +154,8 @@ static void irq_load_guess(const struct napi_struct *napi)
 	struct msi_desc *msi;
 	struct irq_desc *desc;
 
-	if (!napi->dev || !napi->dev->dev.parent || !(jiffies - this_cpu_read(irq_load_cpu.guessed)))
+	if (!napi->dev || !napi->dev->dev.parent ||
+	    !(jiffies - this_cpu_read(irq_load_cpu.guessed)))
 		return;
 	this_cpu_write(irq_load_cpu.guessed, jiffies);
 

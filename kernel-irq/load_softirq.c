@@ -365,14 +365,15 @@ static __always_inline void irq_load_run_action(unsigned int nr)
 		irq_load_timed_action(nr);
 	else
 		irq_load_actions[nr]();
+
+	if (irq_load_has_polls(nr) && unlikely(!list_empty(irq_load_polls())))
+		irq_load_polls_left(irq_load_polls());
 }
 
 #define IRQ_LOAD_WRAPPER(nr)						\
 static void irq_load_##nr(void)						\
 {									\
 	irq_load_run_action(nr);					\
-	if (irq_load_has_polls(nr) && unlikely(!list_empty(irq_load_polls()))) \
-		irq_load_polls_left(irq_load_polls());			\
 }
 
 IRQ_LOAD_WRAPPER(HI_SOFTIRQ);

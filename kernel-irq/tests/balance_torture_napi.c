@@ -92,6 +92,8 @@ static void bt_napi_arrive(struct bt_napi *n, int packets)
 static int bt_napi_poll(struct napi_struct *napi, int budget)
 {
 	struct bt_napi *n = container_of(napi, struct bt_napi, napi);
+	/* Long enough for another CPU to come in between */
+	unsigned long cost = 10;
 	int work;
 
 	if (atomic_xchg(&n->polling, 1)) {
@@ -108,7 +110,7 @@ static int bt_napi_poll(struct napi_struct *napi, int budget)
 	if (n->again && n->cpu != raw_smp_processor_id())
 		atomic_long_inc(&bt_napi_stats.handed);
 
-	udelay(10);
+	udelay(cost);
 	if (torture_random(&n->poll_random) % 8)
 		bt_napi_arrive(n, budget);
 	work = min(atomic_read(&n->ring), budget);

@@ -88,6 +88,7 @@ static void test_lone(void)
 static void test_lone_base(void)
 {
 	struct world w;
+	unsigned int i;
 
 	/* Base load that is less than the minimum gain does not drive a lone one away ... */
 	world_init(&w, 4);
@@ -106,7 +107,8 @@ static void test_lone_base(void)
 	EXPECT_EQ(world_run(&w, 60000), 1);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	/* It goes on to the next CPU only if that is worth it, too. */
-	w.base[1] = w.base[2] = w.base[3] = 10000000;
+	for (i = 1; i < 4; i++)
+		w.base[i] = 10000000;
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	finish(&w);
 	/* Nor does a lull of it on another CPU, unless it lasts. */
