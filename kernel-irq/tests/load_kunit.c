@@ -366,7 +366,7 @@ static irqreturn_t fake_handler(int irq, void *data)
 		spin_us(fake->hard_us);
 	if (fake->soft_us && !fake->in_thread)
 		tasklet_schedule(&fake->tasklet);
-	if (fake->napi)
+	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && fake->napi)
 		napi_schedule(fake->napi);
 	/* As one that demultiplexes */
 	if (fake->other && !fake->thread_us)
