@@ -366,7 +366,8 @@ static __always_inline void irq_load_run_action(unsigned int nr)
 	else
 		irq_load_actions[nr]();
 
-	if (irq_load_has_polls(nr) && unlikely(!list_empty(irq_load_polls())))
+	/* It stays set if instances are left */
+	if (irq_load_has_polls(nr) && unlikely(this_cpu_read(softnet_data.in_net_rx_action)))
 		irq_load_polls_left(irq_load_polls());
 }
 
