@@ -158,6 +158,17 @@ static unsigned int other_cpu(struct fake *fake)
 	return cpumask_any_but(cpu_online_mask, fake_cpu(fake));
 }
 
+/* One that has come, the CPU that it came to, and another one */
+static struct fake *fake_deferred(struct kunit *test, unsigned int *from, unsigned int *to)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+
+	fake_raise(fake);
+	*from = fake_cpu(fake);
+	*to = other_cpu(fake);
+	return fake;
+}
+
 static void direct_moves_at_once(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test, &fake_direct_chip);
@@ -224,12 +235,9 @@ static unsigned int fake_load_cpu(struct fake *fake)
 
 static void polls_follow_a_pending_move(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
 	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
 
-	fake_raise(fake);
-	from = fake_cpu(fake);
-	to = other_cpu(fake);
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), from);
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), from);
@@ -262,12 +270,9 @@ static void polls_follow_a_pending_move(struct kunit *test)
 
 static void polls_follow_the_user(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
 	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
 
-	fake_raise(fake);
-	from = fake_cpu(fake);
-	to = other_cpu(fake);
 	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(to)), 0);
 	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), from);
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
@@ -321,12 +326,9 @@ static void users_write_wins(struct kunit *test)
 
 static void users_pending_move_is_not_touched(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
 	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
 
-	fake_raise(fake);
-	from = fake_cpu(fake);
-	to = other_cpu(fake);
 	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(to)), 0);
 	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_USER_MOVE);
 	KUNIT_EXPECT_EQ(test, fake_move(fake, from), -EPERM);

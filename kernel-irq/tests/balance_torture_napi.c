@@ -28,6 +28,9 @@
 /* Packets that a device has room for */
 #define BT_RING		256
 
+/* Long enough for another CPU to come in between */
+#define BT_POLL_US	10UL
+
 /* Time after which polls are forgotten, and not just late on a slow host */
 #define BT_NAPI_TIMEOUT	(30 * HZ)
 
@@ -92,8 +95,6 @@ static void bt_napi_arrive(struct bt_napi *n, int packets)
 static int bt_napi_poll(struct napi_struct *napi, int budget)
 {
 	struct bt_napi *n = container_of(napi, struct bt_napi, napi);
-	/* Long enough for another CPU to come in between */
-	unsigned long cost = 10;
 	int work;
 
 	if (atomic_xchg(&n->polling, 1)) {
@@ -110,7 +111,7 @@ static int bt_napi_poll(struct napi_struct *napi, int budget)
 	if (n->again && n->cpu != raw_smp_processor_id())
 		atomic_long_inc(&bt_napi_stats.handed);
 
-	udelay(cost);
+	udelay(BT_POLL_US);
 	if (torture_random(&n->poll_random) % 8)
 		bt_napi_arrive(n, budget);
 	work = min(atomic_read(&n->ring), budget);
