@@ -301,9 +301,7 @@ static void sleep_and_wake(void)
 	result(naps(), "without the balancer: the machine sleeps and wakes");
 	same_masks(true);
 
-	put(BALANCER "interval_min_ms", "20");
-	put(BALANCER "interval_max_ms", "40");
-	put(BALANCER "cooldown_ms", "20");
+	put(BALANCER "interval_ms", "20");
 	put(BALANCER "rotate_ms", "20");
 	put(BALANCER "policy", "rotate");
 	put(BALANCER "state", "on");
@@ -316,7 +314,6 @@ static void sleep_and_wake(void)
 	printf("# %d passes, %d moves in the second after\n", passes(), moves() - before);
 	result(moves() > before, "and the interrupts go on to move");
 	put(BALANCER "policy", "balance");
-	put(BALANCER "cooldown_ms", "400");
 	result(gets_spread(), "they are spread");
 	stop_raising();
 	result(same_masks(false), "the balancer adds nothing to what sleep does to smp_affinity");
@@ -335,9 +332,7 @@ static void kexec(void)
 		result(false, "kexec_file_load");
 		return;
 	}
-	put(BALANCER "interval_min_ms", "20");
-	put(BALANCER "interval_max_ms", "40");
-	put(BALANCER "cooldown_ms", "20");
+	put(BALANCER "interval_ms", "20");
 	put(BALANCER "rotate_ms", "20");
 	put(BALANCER "policy", "rotate");
 	put(BALANCER "state", "on");

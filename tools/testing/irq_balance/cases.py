@@ -10,7 +10,7 @@ import subprocess
 
 HEAVY = 20_000_000          # ns/s: the default of the knob "heavy"
 NODE_LIMIT = 0.80           # of "node_limit"
-MIN_GAIN = 0.14             # of "min_gain"
+MIN_GAIN = 0.05             # of "min_gain"
 
 
 class Case:
@@ -168,3 +168,21 @@ def generate(seed, max_cpus=16, max_irqs=48):
                      "managed": kind == "all" and rng.random() < 0.05,
                      "pinned": kind == "all" and rng.random() < 0.05})
     return Case(cpus, irqs, base)
+
+def generate_big(seed):
+    """Up to 128 CPUs and 400 interrupts; CPU numbers permuted against the topology."""
+    case = generate(seed + 1000000, 128, 400)
+    rng = random.Random(seed)
+    nr = len(case.cpus)
+    perm = list(range(nr))
+    if rng.random() < 0.5:
+        perm = [i // 2 + (i % 2) * ((nr + 1) // 2) for i in range(nr)]
+    else:
+        rng.shuffle(perm)
+    cpus, base = [None] * nr, [0] * nr
+    for i, p in enumerate(perm):
+        cpus[p], base[p] = case.cpus[i], case.base[i]
+    for irq in case.irqs:
+        irq["mask"] = {perm[c] for c in irq["mask"]}
+        irq["at"] = perm[irq["at"]]
+    return Case(cpus, case.irqs, base)

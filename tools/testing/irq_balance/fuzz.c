@@ -24,8 +24,7 @@ int FUZZ_ENTRY(const uint8_t *data, size_t size)
 	irq_balance_settings_init(&opt.set);
 	/* The first byte turns a few knobs. */
 	opt.set.policy = data[0] % IRQ_BALANCE_NR_POLICIES;
-	opt.set.max_moves = data[0] >> 4;
-	opt.set.confirm = 1 + (data[0] >> 2) % 3;
+	opt.set.min_gain = data[0] >> 2;
 	if (!workload_read(&load, "fuzz", in, null) && load.end <= 20000)
 		sim_run(&load, &opt, null, &result);
 	workload_free(&load);

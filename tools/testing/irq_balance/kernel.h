@@ -10,6 +10,6 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-#include "balance_plan.h"
+#include "plan.h"
 
 #endif /* _IRQ_BALANCE_KERNEL_H */

@@ -64,65 +64,47 @@ static int knob_value(const struct irq_balance_knob *knob, const char *word,
 	return 0;
 }
 
-/*
- * Turns the knobs that are left of @sets. Two knobs bound each other, so that
- * one may have to wait for the other.
- */
+/* Sets the knobs, and the state; cpus= needs the machine and comes later. */
 static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 {
 	static const char * const states[] = {
 		[SIM_OFF] = "off", [SIM_ON] = "on", [SIM_OBSERVE] = "observe",
 	};
-	unsigned int i, j, round;
-	bool waiting = false;
+	unsigned int i, j;
 
-	for (round = 0; round < 2; round++) {
-		waiting = false;
-		for (i = 0; i < nr; i++) {
-			const char *eq = strchr(sets[i], '=');
-			const struct irq_balance_knob *knob;
-			u32 value;
+	for (i = 0; i < nr; i++) {
+		const char *eq = strchr(sets[i], '=');
+		const struct irq_balance_knob *knob;
+		u32 value;
 
-			if (!eq) {
-				fprintf(stderr, EXPECTED "KNOB=VALUE\n",
-					sets[i]);
-				return -1;
-			}
-			if (!strncmp(sets[i], "cpus=", 5))
-				continue;
-			if (!strncmp(sets[i], "state=", 6)) {
-				for (j = 0; j < ARRAY_SIZE(states); j++) {
-					if (!strcmp(eq + 1, states[j]))
-						break;
-				}
-				if (j == ARRAY_SIZE(states)) {
-					fprintf(stderr, EXPECTED "on, off or observe\n",
-						sets[i]);
-					return -1;
-				}
-				opt->state = j;
-				continue;
-			}
-			knob = find_knob(sets[i], eq - sets[i]);
-			if (!knob) {
-				fprintf(stderr, EXPECTED "the name of a knob\n",
-					sets[i]);
-				return -1;
-			}
-			if (knob_value(knob, eq + 1, &value)) {
-				fprintf(stderr, EXPECTED "%u..%u\n",
-					sets[i], knob->min, knob->max);
-				return -1;
-			}
-			if (irq_balance_settings_store(&opt->set, knob, value))
-				waiting = true;
+		if (!eq) {
+			fprintf(stderr, EXPECTED "KNOB=VALUE\n", sets[i]);
+			return -1;
 		}
-		if (!waiting)
-			return 0;
+		if (!strncmp(sets[i], "cpus=", 5))
+			continue;
+		if (!strncmp(sets[i], "state=", 6)) {
+			for (j = 0; j < ARRAY_SIZE(states) && strcmp(eq + 1, states[j]); j++)
+				;
+			if (j == ARRAY_SIZE(states)) {
+				fprintf(stderr, EXPECTED "on, off or observe\n", sets[i]);
+				return -1;
+			}
+			opt->state = j;
+			continue;
+		}
+		knob = find_knob(sets[i], eq - sets[i]);
+		if (!knob) {
+			fprintf(stderr, EXPECTED "the name of a knob\n", sets[i]);
+			return -1;
+		}
+		if (knob_value(knob, eq + 1, &value) ||
+		    irq_balance_settings_store(&opt->set, knob, value)) {
+			fprintf(stderr, EXPECTED "%u..%u\n", sets[i], knob->min, knob->max);
+			return -1;
+		}
 	}
-	fputs("replay: --set: expected interval_min_ms up to interval_max_ms\n",
-	      stderr);
-	return -1;
+	return 0;
 }
 
 int main(int argc, char **argv)

@@ -173,12 +173,12 @@ static u64 next_kick(const struct sim *s)
 }
 
 static void print_move(const struct sim *s, unsigned int i, unsigned int from,
-		       unsigned int to, enum irq_balance_reason reason, u64 gain)
+		       unsigned int to, enum irq_balance_why reason, u64 gain)
 {
 	fprintf(s->out, "move %llu %u %u %u %s %llu\n",
 		(unsigned long long)s->now, s->load->irqs[i].id,
 		s->load->cpus[from].id, s->load->cpus[to].id,
-		irq_balance_reason_name(reason), (unsigned long long)gain);
+		irq_balance_why_name(reason), (unsigned long long)gain);
 }
 
 static void print_place(const struct sim *s)
@@ -212,7 +212,7 @@ static unsigned int core_choice(const struct sim *s, unsigned int i)
 	return s->load->irqs[i].managed ? NOWHERE : lowest;
 }
 
-static void core_move(struct sim *s, unsigned int i, enum irq_balance_reason why)
+static void core_move(struct sim *s, unsigned int i, enum irq_balance_why why)
 {
 	struct sim_irq *irq = &s->irqs[i];
 	unsigned int from = irq->cpu, to = core_choice(s, i);
@@ -244,7 +244,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 		s->irqs[ev->index].mask = ev->mask;
 		if (s->irqs[ev->index].cpu == NOWHERE ||
 		    !test_bit(s->irqs[ev->index].cpu, ev->mask))
-			core_move(s, ev->index, IRQ_BALANCE_REASON_AFFINITY);
+			core_move(s, ev->index, IRQ_BALANCE_WHY_AFFINITY);
 		s->woken = true;
 		s->bal.changed = true;
 		break;
@@ -252,7 +252,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 		s->cpus[ev->index].online = false;
 		for (i = 0; i < s->load->nr_irqs; i++) {
 			if (s->irqs[i].cpu == ev->index)
-				core_move(s, i, IRQ_BALANCE_REASON_HOTPLUG);
+				core_move(s, i, IRQ_BALANCE_WHY_HOTPLUG);
 		}
 		s->woken = true;
 		s->bal.changed = true;
@@ -261,7 +261,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 		s->cpus[ev->index].online = true;
 		for (i = 0; i < s->load->nr_irqs; i++) {
 			if (s->irqs[i].cpu == NOWHERE)
-				core_move(s, i, IRQ_BALANCE_REASON_HOTPLUG);
+				core_move(s, i, IRQ_BALANCE_WHY_HOTPLUG);
 		}
 		s->woken = true;
 		s->bal.changed = true;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "world.h"
-#include "balance_pace.h"
 
 static unsigned int nr_tests, nr_failed;
 static const char *failure;
@@ -65,8 +64,6 @@ static u64 rnd(u64 below)
 	rng ^= rng << 17;
 	return (rng >> 8) % below;
 }
-
-/* Standing still; each ends with a step that must move something. */
 
 static void test_lone(void)
 {
@@ -164,7 +161,7 @@ static void test_lone_forbidden(void)
 	EXPECT_EQ(w.moves, 0);
 	w.cpus[2].usable = false;
 	EXPECT_EQ(world_run(&w, 1000), 1);
-	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_REASON_AFFINITY);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_AFFINITY);
 	EXPECT_EQ(world_run(&w, 10000), 0);
 	/* Back again: nothing is gained by that. */
 	w.cpus[2].usable = true;
@@ -185,7 +182,7 @@ static void test_lone_faster(void)
 	settle(&w);
 	EXPECT_EQ(w.moves, 1);
 	EXPECT(w.irqs[i].cpu >= 2);
-	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_REASON_CAPACITY);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_CAPACITY);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	finish(&w);
 	report("lone heavy interrupt goes to a faster CPU once");
@@ -204,7 +201,7 @@ static void test_lone_home(void)
 	settle(&w);
 	EXPECT_EQ(w.moves, 1);
 	EXPECT(w.irqs[i].cpu >= 4);
-	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_REASON_LOCALITY);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_LOCALITY);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	finish(&w);
 	report("lone heavy interrupt goes home to its node once");
@@ -278,45 +275,13 @@ static void test_no_timer(void)
 	report("no timer when nothing is heavy");
 }
 
-static void test_noise(void)
-{
-	static const unsigned int periods[] = { 1, 3, 10, 50, 100 };
-	unsigned int p, n, i, step;
-	struct world w;
-
-	for (p = 0; p < ARRAY_SIZE(periods); p++) {
-		for (n = 2; n <= 8; n *= 2) {
-			world_init(&w, n);
-			for (i = 0; i < 3 * n; i++)
-				world_irq(&w, i % n, 200000000);
-			world_pass(&w);
-			for (step = 0; step < 3000; step++) {
-				if (step % periods[p] == 0) {
-					for (i = 0; i < 3 * n; i++)
-						w.load[i] = 170000000 + rnd(60000001);
-				}
-				world_run(&w, 100);
-			}
-			EXPECT_EQ(w.moves, 0);
-			/* And a step that is no noise. */
-			for (i = 0; i < 3 * n; i++)
-				w.load[i] = i % n ? 100000000 : 300000000;
-			world_run(&w, 500);
-			EXPECT(w.moves > 0);
-			EXPECT_EQ(world_run(&w, 10000), 0);
-			finish(&w);
-		}
-	}
-	report("noise of 15 % moves nothing in 300 s");
-}
-
-/* Interrupts that are silent but for one @duty-th of the time. */
+/* Interrupts that are silent but for one @duty-th of the time, in windows of @period ms. */
 static void bursts(struct world *w, unsigned int duty, unsigned int period,
 		   unsigned int ms)
 {
 	unsigned int i;
 
-	for (; ms; ms -= period) {
+	for (; ms; ms -= min(ms, period)) {
 		for (i = 0; i < w->nr_irqs; i++)
 			w->load[i] = rnd(duty) ? 0 : duty * 80000000;
 		world_run(w, period);
@@ -330,222 +295,321 @@ static void bursts(struct world *w, unsigned int duty, unsigned int period,
 static void test_bursts(void)
 {
 	static const unsigned int periods[] = { 100, 200, 300, 500 };
-	unsigned int duty, p, i;
+	static const unsigned int crowds[] = { 4, 12 };
+	unsigned int duty, p, n, first, late = 0;
 	struct world w;
 
 	for (duty = 2; duty <= 10; duty += 4) {
-		for (p = 0; p < ARRAY_SIZE(periods); p++) {
+		for (p = 0; p < ARRAY_SIZE(periods) * 2; p++) {
+			n = crowds[p % 2];
 			world_init(&w, 8);
-			while (w.nr_irqs < 4)
+			while (w.nr_irqs < n)
+				world_irq(&w, rnd(8), 80000000);
+			world_pass(&w);
+			bursts(&w, duty, periods[p / 2], 60000);
+			first = w.moves;
+			bursts(&w, duty, periods[p / 2], 90000);
+			EXPECT(w.moves <= 10);
+			late += w.moves - first;
+			/* At a quarter of a CPU by their means nothing is urgent. */
+			EXPECT(world_worst(&w) <= 240000000);
+			finish(&w);
+			/* A crowd that saturates one CPU is spread. */
+			world_init(&w, 8);
+			while (w.nr_irqs < 12)
 				world_irq(&w, 0, 80000000);
 			world_pass(&w);
-			bursts(&w, duty, periods[p], 30000);
-			EXPECT_EQ(world_worst(&w), 80000000);
-			w.moves = 0;
-			bursts(&w, duty, periods[p], 60000);
-			EXPECT_EQ(world_worst(&w), 80000000);
-			EXPECT_EQ(w.moves, 0);
-			/* A step is not taken for one of them for long. */
-			for (i = 0; i < 4; i++)
-				w.irqs[i].cpu = 0;
-			EXPECT(world_run(&w, 7000) > 0);
-			EXPECT_EQ(world_worst(&w), 80000000);
-			/* And when they stop for good it goes to sleep. */
-			for (i = 0; i < 4; i++)
-				w.load[i] = 0;
-			world_run(&w, 17000);
-			EXPECT_EQ(w.bal.nr_heavy, 0);
+			bursts(&w, duty, periods[p / 2], 120000);
+			EXPECT(world_worst(&w) <= 400000000);
 			finish(&w);
 		}
 	}
-	report("a crowd of interrupts that come in bursts is spread");
+	EXPECT(late <= 12);
+	report("interrupts that come in bursts come to rest, and are spread");
 }
 
-/* The first one comes and goes, and is there for @duty per cent of the time. */
-static void swing(struct world *w, unsigned int period, unsigned int duty,
-		  unsigned int ms)
+/* Some that swing between others that do not: it comes to rest. */
+static void test_swings(void)
 {
-	unsigned int on = period * duty / 100;
+	unsigned int seed, i, n, nr, nr_swing, period, on, depth, t, rests = 0, late = 0;
+	struct world w;
+	u64 high[3];
 
-	for (; ms; ms -= min(ms, period)) {
-		w->load[0] = 800000000;
-		world_run(w, on);
-		w->load[0] = 0;
-		world_run(w, period - on);
-		/* The promise is of the loads that it sees, not of the next ones. */
-		w->wrong = NULL;
+	for (seed = 1; seed <= 100; seed++) {
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		for (i = 0; i < 8; i++)
+			rnd(2);
+		n = 2 + rnd(5);
+		nr = 3 + rnd(3 * n);
+		nr_swing = rnd(3) ? 1 : 1 + rnd(2);
+		period = 500 + 50 * (rnd(2) ? rnd(40) : rnd(191));
+		on = period / 50 * (rnd(2) ? 50 : 10 + rnd(81)) / 100 * 50;
+		depth = rnd(2) ? 100 : 20 + rnd(81);
+		world_init(&w, n);
+		for (i = 0; i < nr_swing; i++) {
+			high[i] = 300000000 + rnd(500000000);
+			world_irq(&w, rnd(n), high[i]);
+		}
+		for (; i < nr; i++)
+			world_irq(&w, rnd(n), 50000000 + rnd(400000000 * n / nr));
+		settle(&w);
+		for (t = 0; t < 300000; t += 50) {
+			if (t == 60000)
+				rests = w.moves;
+			for (i = 0; i < nr_swing; i++) {
+				w.load[i] = high[i];
+				if ((t + i * period / 3) % period >= on)
+					w.load[i] -= high[i] / 100 * depth;
+			}
+			/* As above. */
+			w.wrong = NULL;
+			world_run(&w, 50);
+		}
+		w.wrong = NULL;
+		late += w.moves - rests;
+		EXPECT(w.moves - rests <= 4);
+		finish(&w);
 	}
+	EXPECT(late <= 20);
+	report("it comes to rest beside what swings");
 }
 
-static void test_swing(void)
+/* A step is followed at once, a step back is not, until a minute has passed. */
+static void test_swing_back(void)
 {
-	static const unsigned int periods[] = { 500, 800, 1000, 2000, 5000, 10000 };
-	static const unsigned int duties[] = { 20, 50, 80 };
-	unsigned int p, d, rests, swung = 0;
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 100000000);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 1, 390000000);
+	settle(&w);
+	world_run(&w, 60000);
+	EXPECT_EQ(w.moves, 0);
+	w.load[0] = 800000000;
+	EXPECT(world_run(&w, 500) > 0);
+	EXPECT_EQ(w.state[0].load.mean, 800000000);
+	w.load[0] = 100000000;
+	world_run(&w, 500);
+	EXPECT(w.state[0].load.mean > 200000000);
+	world_run(&w, 120000);
+	EXPECT(w.state[0].load.mean < 105000000);
+	w.load[0] = 800000000;
+	world_run(&w, 500);
+	EXPECT_EQ(w.state[0].load.mean, 800000000);
+	finish(&w);
+	report("a step is followed, a step back is not for a minute");
+}
+
+static void test_noise(void)
+{
+	static const unsigned int periods[] = { 1, 3, 10, 50, 100 };
+	unsigned int p, n, i, step;
 	struct world w;
 
 	for (p = 0; p < ARRAY_SIZE(periods); p++) {
-		for (d = 0; d < ARRAY_SIZE(duties); d++) {
-			world_init(&w, 2);
-			world_irq(&w, 0, 800000000);
-			world_irq(&w, 0, 400000000);
-			world_irq(&w, 1, 390000000);
-			settle(&w);
-			swing(&w, periods[p], duties[d], 60000);
-			rests = w.moves;
-			EXPECT(rests <= 9);
-			swing(&w, periods[p], duties[d], 240000);
-			EXPECT_EQ(w.moves, rests);
-			swung += rests;
-			/* Others are helped as soon as ever ... */
-			w.irqs[1].cpu = w.irqs[0].cpu;
-			w.irqs[2].cpu = w.irqs[0].cpu;
-			EXPECT(world_run(&w, 500) > 0);
-			EXPECT(w.irqs[1].cpu != w.irqs[0].cpu ||
-			       w.irqs[2].cpu != w.irqs[0].cpu);
-			/* ... it is too, when it has stayed where it is ... */
-			world_run(&w, 30000);
-			w.load[0] = 800000000;
-			world_run(&w, 6000);
-			EXPECT_EQ(world_worst(&w), 800000000);
-			/* ... and at once, when it has not swung for a while. */
-			w.load[0] = 0;
-			world_run(&w, 300000);
-			EXPECT(w.irqs[1].cpu != w.irqs[2].cpu);
-			w.load[0] = 800000000;
+		for (n = 2; n <= 16; n *= 2) {
+			world_init(&w, n);
+			for (i = 0; i < 3 * n; i++)
+				world_irq(&w, i % n, 200000000);
+			world_pass(&w);
+			for (step = 0; step < 3000; step++) {
+				if (step % periods[p] == 0) {
+					for (i = 0; i < 3 * n; i++)
+						w.load[i] = 170000000 + rnd(60000001);
+				}
+				world_run(&w, 100);
+				w.wrong = NULL;
+			}
+			EXPECT_EQ(w.moves, 0);
+			/* And a step that is no noise. */
+			for (i = 0; i < 3 * n; i++)
+				w.load[i] = i % n ? 100000000 : 300000000;
 			world_run(&w, 500);
-			EXPECT_EQ(world_worst(&w), 800000000);
+			EXPECT(w.moves > 0);
 			finish(&w);
 		}
 	}
-	/* What came once and comes again is there to stay. */
-	world_init(&w, 2);
-	world_irq(&w, 0, 0);
-	world_irq(&w, 0, 600000000);
-	settle(&w);
-	world_run(&w, 30000);
-	swing(&w, 13000, 23, 13000);
-	w.irqs[0].cpu = w.irqs[1].cpu;
-	w.load[0] = 800000000;
-	EXPECT_EQ(world_run(&w, 500), 1);
-	finish(&w);
-	EXPECT(swung > ARRAY_SIZE(periods) * ARRAY_SIZE(duties));
-	report("what swings does not move things to and fro");
+	report("noise of 15 % moves nothing in 300 s");
 }
 
-static void test_small_gain(void)
+/* Eight of a hundred with a load of @extra more: what is to be gained is half of that. */
+static unsigned int small_gain(unsigned int extra, unsigned int min_gain, unsigned int ms)
 {
+	unsigned int i, moves;
 	struct world w;
-	unsigned int i;
 
-	/* 600 against 400: a sixth is to be gained, but for a moment only. */
 	world_init(&w, 2);
+	w.set.min_gain = min_gain;
 	for (i = 0; i < 8; i++)
 		world_irq(&w, i % 2, 100000000);
-	settle(&w);
-	world_run(&w, 20000);
-	for (i = 0; i < 8; i += 2)
-		w.load[i] = 150000000;
-	EXPECT_EQ(world_run(&w, 2000), 0);
-	for (i = 0; i < 8; i += 2)
-		w.load[i] = 100000000;
-	EXPECT_EQ(world_run(&w, 20000), 0);
-	/* To stay. */
-	for (i = 0; i < 8; i += 2)
-		w.load[i] = 150000000;
-	EXPECT(world_run(&w, 60000) > 0);
-	EXPECT(world_worst(&w) <= 505000000);
-	finish(&w);
-	report("a small gain has to last");
-}
-
-static void test_young(void)
-{
-	struct world w;
-	unsigned int i;
-
-	/* A sixth is to be gained from the first pass on: two seconds prove it. */
-	world_init(&w, 2);
-	for (i = 0; i < 10; i++)
-		world_irq(&w, i < 4, 100000000);
+	world_irq(&w, 0, extra * MSEC);
+	world_irq(&w, 0, extra * MSEC);
 	world_pass(&w);
-	EXPECT_EQ(world_run(&w, 1500), 0);
-	EXPECT_EQ(world_run(&w, 1500), 1);
+	world_run(&w, ms);
+	moves = w.moves;
 	finish(&w);
-	report("a small gain waits for some history");
+	return moves;
 }
 
 static void test_min_gain(void)
 {
 	struct world w;
-	unsigned int i;
 
-	/* 500 against 400, a tenth is to be gained. */
-	world_init(&w, 2);
-	for (i = 0; i < 9; i++)
-		world_irq(&w, i >= 5, i == 8 ? 130000000 : 90000000);
-	world_irq(&w, 0, 50000000);
-	settle(&w);
-	EXPECT_EQ(world_run(&w, 60000), 0);
-	EXPECT_EQ(w.moves, 0);
-	w.set.min_gain = 90;
-	EXPECT_EQ(world_run(&w, 60000), 1);
-	finish(&w);
-	/* A quarter of the load, but of less than makes one heavy. */
+	/* 500 against 400, a tenth is to be gained: it takes time to be sure, ... */
+	EXPECT_EQ(small_gain(50, 50, 1000), 0);
+	EXPECT_EQ(small_gain(50, 50, 30000), 1);
+	/* ... and 460 against 400 is six and a half per cent: more time. */
+	EXPECT_EQ(small_gain(30, 50, 3000), 0);
+	EXPECT_EQ(small_gain(30, 50, 300000), 1);
+	EXPECT_EQ(small_gain(30, 80, 300000), 0);
+	/* A quarter of the load, but of less than half of what makes one heavy. */
 	world_init(&w, 2);
 	world_irq(&w, 0, 21000000);
 	world_irq(&w, 0, 21000000);
-	w.base[1] = 10000000;
+	w.base[1] = 12000000;
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 60000), 0);
-	EXPECT_EQ(w.moves, 0);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_BEST);
 	w.base[1] = 0;
 	EXPECT_EQ(world_run(&w, 60000), 1);
-	finish(&w);
-	/* It was worth it, and is not any more: the slow averages do not know. */
-	world_init(&w, 2);
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 120000000);
-	w.base[1] = 200000000;
-	w.movable[0] = false;
-	w.movable[1] = false;
-	world_pass(&w);
-	world_run(&w, 60000);
-	w.load[1] = 100000000;
-	w.base[1] = 250000000;
-	world_run(&w, 300);
-	w.movable[1] = true;
-	EXPECT_EQ(world_run(&w, 60000), 0);
 	finish(&w);
 	report("nothing is moved for less than the minimum gain");
 }
 
-static void test_churn(void)
+/* What an administrator is shown of one that stays. */
+static void test_why(void)
 {
-	unsigned int k, few = 0;
 	struct world w;
+	unsigned int i;
 
-	/* A small gain, now here, now there, as long as it takes to prove it. */
 	world_init(&w, 2);
-	world_irq(&w, 0, 105000000);
-	world_irq(&w, 0, 310000000);
-	world_irq(&w, 1, 190000000);
-	w.movable[1] = false;
+	for (i = 0; i < 5; i++)
+		world_irq(&w, 0, 100000000);
 	w.movable[2] = false;
-	for (k = 0; k < 60; k++) {
-		w.load[1] = k % 2 ? 190000000 : 310000000;
-		w.load[2] = k % 2 ? 310000000 : 190000000;
-		world_run(&w, 20000);
-		if (k == 9)
-			few = w.moves;
-	}
-	EXPECT(few > 3);
-	EXPECT(w.moves < 55);
+	w.load[3] = 1000000;
+	world_pass(&w);
+	EXPECT_EQ(world_run(&w, 500), 2);
+	for (i = 0; i < 5; i++)
+		EXPECT(w.state[i].moved || w.state[i].why == (i == 2 ? IRQ_BALANCE_WHY_FIXED :
+							      i == 3 ? IRQ_BALANCE_WHY_LIGHT :
+								       IRQ_BALANCE_WHY_BEST));
+	for (i = 0; i < 5 && !w.state[i].moved; i++)
+		;
+	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_RESTING);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_IMBALANCE);
+	world_run(&w, 2000);
+	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_BEST);
+	w.cpus[0].full = true;
+	w.cpus[1].full = true;
+	world_run(&w, 500);
+	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
-	report("what does not come to rest is left alone");
+	/* A gain that noise could fake, and one that is too small. */
+	world_init(&w, 2);
+	for (i = 0; i < 10; i++)
+		world_irq(&w, i < 6 ? 0 : 1, 100000000);
+	world_pass(&w);
+	world_run(&w, 300);
+	for (i = 0; i < 10 && w.state[i].why != IRQ_BALANCE_WHY_NOISE; i++)
+		;
+	EXPECT(i < 10);
+	finish(&w);
+	report("it says why one stays");
 }
 
-/* Ranking of the goals. */
+static void test_averages(void)
+{
+	struct irq_balance_average avg = { 0 };
+	u64 total = 5000;
+	unsigned int i;
+
+	/* The first window only says where the count stands. */
+	irq_balance_average_update(&avg, total, 0, 1024, true);
+	EXPECT_EQ(avg.mean, 0);
+	for (i = 0; i < 200; i++) {
+		total += 10000000;
+		irq_balance_average_update(&avg, total, 100 * MSEC, 1024, true);
+	}
+	EXPECT_EQ(avg.mean, 100000000);
+	EXPECT_EQ(avg.dev, 0);
+	/* An eighth, as nothing else is known; half of that after 20 s. */
+	EXPECT_EQ(irq_balance_average_error(&avg), 6250000);
+	/* One that goes up and down by a fifth deviates by about that ... */
+	for (i = 0; i < 1000; i++) {
+		total += i / 30 % 2 ? 12000000 : 8000000;
+		irq_balance_average_update(&avg, total, 100 * MSEC, 1024, true);
+	}
+	EXPECT(avg.mean > 95000000 && avg.mean < 105000000);
+	EXPECT(avg.dev > 8000000 && avg.dev < 20000000);
+	/* ... and is off by up to four times that. */
+	EXPECT(irq_balance_average_error(&avg) > 4 * avg.dev);
+	EXPECT(irq_balance_average_error(&avg) < 5 * avg.dev);
+	/* Work on a slow CPU counts for less. */
+	memset(&avg, 0, sizeof(avg));
+	irq_balance_average_update(&avg, 0, 0, 512, true);
+	irq_balance_average_update(&avg, 50 * MSEC, 100 * MSEC, 512, true);
+	EXPECT_EQ(avg.mean, 250000000);
+	/* A count that went back is no measurement. */
+	irq_balance_average_update(&avg, 10, 100 * MSEC, 512, true);
+	EXPECT_EQ(avg.mean, 250000000);
+	/* The largest numbers there are. */
+	irq_balance_average_update(&avg, ~0ULL, 1000000ULL * 1000 * MSEC, 1024, true);
+	irq_balance_average_update(&avg, ~0ULL, 1000000ULL * 1000 * MSEC, 1024, true);
+	EXPECT(avg.mean <= IRQ_BALANCE_LOAD_MAX);
+	report("averages");
+}
+
+static void test_knobs(void)
+{
+	struct irq_balance_settings set, old;
+	unsigned int i;
+
+	irq_balance_settings_init(&set);
+	for (i = 0; i < irq_balance_nr_knobs; i++) {
+		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
+
+		EXPECT(knob->min <= knob->def && knob->def <= knob->max);
+		old = set;
+		EXPECT(irq_balance_settings_store(&set, knob, knob->max + 1) < 0);
+		EXPECT(!memcmp(&old, &set, sizeof(set)));
+		EXPECT(!irq_balance_settings_store(&set, knob, knob->def));
+		EXPECT(!memcmp(&old, &set, sizeof(set)));
+	}
+	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_WHY_LOCALITY), "locality"));
+	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_NR_WHYS), "unknown"));
+	EXPECT(!strcmp(irq_balance_policy_name(IRQ_BALANCE_POLICY_ROTATE), "rotate"));
+	report("knobs");
+}
+
+static void test_rest(void)
+{
+	struct world w;
+	unsigned int k;
+
+	/* Another hand puts it back each time. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	w.movable[0] = false;
+	world_pass(&w);
+	for (k = 0; k < 600; k++) {
+		world_run(&w, 100);
+		if (w.irqs[1].cpu && !w.state[1].planned)
+			w.irqs[1].cpu = 0;
+	}
+	/* After 0, 1, 3, 7, 15, 31 s. */
+	EXPECT_EQ(w.moves, 6);
+	/* It has rested. */
+	w.irqs[1].cpu = 1;
+	world_run(&w, 200000);
+	w.irqs[1].cpu = 0;
+	EXPECT_EQ(world_run(&w, 500), 1);
+	w.irqs[1].cpu = 0;
+	EXPECT_EQ(world_run(&w, 1500), 1);
+	finish(&w);
+	report("what moves again and again rests ever longer");
+}
 
 static void test_node_holds(void)
 {
@@ -598,7 +662,7 @@ static void test_node_edge(void)
 	EXPECT_EQ(world_run(&w, 20000), 0);
 	for (i = 0; i < 4; i++)
 		w.load[i] = 340000000;
-	EXPECT(world_run(&w, 20000) > 0);
+	EXPECT(world_run(&w, 60000) > 0);
 	for (i = 0; i < 4; i++)
 		EXPECT(w.irqs[i].cpu < 2);
 	EXPECT_EQ(world_run(&w, 20000), 0);
@@ -655,14 +719,14 @@ static void test_node_home(void)
 	for (i = 0; i < 8; i++)
 		w.cpus[i].node = i / 4;
 	world_irq(&w, 0, 500000000);
-	world_irq(&w, 0, 30000000);
+	world_irq(&w, 0, 24000000);
 	w.irqs[1].node = 1;
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 20000), 0);
 	EXPECT_EQ(w.moves, 0);
 	w.load[1] = 100000000;
 	EXPECT_EQ(world_run(&w, 20000), 1);
-	EXPECT_EQ(w.state[1].reason, IRQ_BALANCE_REASON_LOCALITY);
+	EXPECT_EQ(w.state[1].reason, IRQ_BALANCE_WHY_LOCALITY);
 	finish(&w);
 	/* Nor for what it was worth until just now. */
 	world_init(&w, 8);
@@ -675,7 +739,7 @@ static void test_node_home(void)
 	w.movable[1] = false;
 	settle(&w);
 	world_run(&w, 60000);
-	w.load[1] = 30000000;
+	w.load[1] = 24000000;
 	world_run(&w, 500);
 	w.movable[1] = true;
 	EXPECT_EQ(world_run(&w, 20000), 0);
@@ -917,7 +981,6 @@ static void test_parts(void)
 		for (c = 0; c < 4; c++)
 			__set_bit(i / 12 * 4 + c, w.mask[i]);
 	}
-	w.set.max_moves = 0;
 	settle(&w);
 	EXPECT(world_worst(&w) <= 710000000);
 	finish(&w);
@@ -947,74 +1010,6 @@ static void test_odroid(void)
 	report("heavy interrupts go to the fast cluster, lights stay");
 }
 
-/* How a plan is begun and carried out. */
-
-static void test_confirm(void)
-{
-	struct world w;
-	unsigned int i;
-
-	world_init(&w, 2);
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 300000000);
-	world_pass(&w);
-	for (i = 0; i < 2; i++) {
-		w.irqs[0].time += 15000000;
-		w.irqs[1].time += 15000000;
-		w.now += 50 * MSEC;
-		EXPECT_EQ(world_pass(&w), 0);
-	}
-	w.irqs[0].time += 15000000;
-	w.irqs[1].time += 15000000;
-	w.now += 50 * MSEC;
-	EXPECT_EQ(world_pass(&w), 1);
-	finish(&w);
-	report("three passes have to agree");
-}
-
-static void test_cooldown(void)
-{
-	unsigned int stays;
-	struct world w;
-	u64 begun;
-
-	world_init(&w, 2);
-	w.set.cooldown_ms = 5000;
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 310000000);
-	settle(&w);
-	EXPECT_EQ(w.moves, 1);
-	/* Both back on one CPU: the one that moved, alone movable, may not yet. */
-	stays = w.state[0].moved ? 1 : 0;
-	memset(w.mask[stays], 0, sizeof(w.mask[stays]));
-	__set_bit(0, w.mask[stays]);
-	w.irqs[0].cpu = 0;
-	w.irqs[1].cpu = 0;
-	begun = w.last_move;
-	world_run(&w, 10000);
-	EXPECT_EQ(w.moves, 2);
-	EXPECT(w.last_move - begun >= 5000 * MSEC);
-	finish(&w);
-	report("a moved interrupt cools down");
-}
-
-static void test_cap(void)
-{
-	struct world w;
-	unsigned int i;
-
-	world_init(&w, 16);
-	w.set.max_moves = 2;
-	for (i = 0; i < 16; i++)
-		world_irq(&w, 0, 100000000);
-	world_pass(&w);
-	world_run(&w, 3000);
-	EXPECT_EQ(w.moves, 15);
-	EXPECT_EQ(world_worst(&w), 100000000);
-	finish(&w);
-	report("a plan is carried to its end under the cap");
-}
-
 static void test_deaf(void)
 {
 	unsigned int i, asked = 0;
@@ -1035,7 +1030,7 @@ static void test_deaf(void)
 	for (i = 0; i < 400; i++) {
 		w.wrong = NULL;
 		world_run(&w, 50);
-		asked += w.bal.active;
+		asked += w.state[0].planned || w.state[1].planned;
 	}
 	EXPECT(asked > 0);
 	EXPECT(asked <= 40);
@@ -1043,10 +1038,10 @@ static void test_deaf(void)
 	for (asked = i = 0; i < 6000; i++) {
 		w.wrong = NULL;
 		world_run(&w, 50);
-		asked += w.bal.active;
+		asked += w.state[0].planned || w.state[1].planned;
 	}
 	EXPECT(asked > 0);
-	EXPECT(asked <= 60);
+	EXPECT(asked <= 100);
 	/* One listens at last. */
 	w.deaf[0] = false;
 	w.deaf[1] = false;
@@ -1055,95 +1050,57 @@ static void test_deaf(void)
 	report("a move counts only when it is seen");
 }
 
-/* A plan for the first of two that share CPU 0, which is not carried out. */
-static void begin_deaf(struct world *w, unsigned int nr_cpus)
-{
-	unsigned int i;
-
-	world_init(w, nr_cpus);
-	for (i = 0; i < 2; i++) {
-		world_irq(w, 0, 300000000);
-		w->deaf[i] = true;
-	}
-	world_pass(w);
-	world_run(w, 100);
-	while (!w->bal.active && w->now < 10000 * MSEC)
-		world_run(w, 10);
-	EXPECT(w->bal.active);
-	EXPECT_EQ(w->moves, 0);
-}
-
 static void test_hold(void)
 {
 	struct world w;
 	unsigned int i;
 
-	/* Who may be elsewhere now may be moved now. */
+	/* What may be elsewhere now may be moved now. */
 	world_init(&w, 3);
 	for (i = 0; i < 2; i++) {
 		world_irq(&w, 0, 300000000);
 		w.deaf[i] = true;
 	}
+	w.movable[1] = false;
 	world_pass(&w);
-	world_run(&w, 200000);
-	EXPECT(w.state[0].refused + w.state[1].refused > 6);
+	while (w.state[0].hold < w.now + 10000 * MSEC && w.now < 300000 * MSEC) {
+		w.wrong = NULL;
+		world_run(&w, 200);
+	}
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FAILED);
 	w.deaf[0] = false;
 	w.deaf[1] = false;
 	w.wrong = NULL;
 	EXPECT_EQ(world_run(&w, 500), 0);
 	w.bal.changed = true;
-	EXPECT_EQ(world_run(&w, 1000), 1);
-	EXPECT_EQ(w.state[0].refused * w.state[1].refused, 0);
-	finish(&w);
-	/* The user may ask for it as well. */
-	begin_deaf(&w, 3);
-	world_run(&w, 200000);
-	w.deaf[0] = false;
-	w.deaf[1] = false;
-	w.wrong = NULL;
-	EXPECT_EQ(world_run(&w, 500), 0);
-	w.bal.asked = true;
-	world_pass(&w);
-	EXPECT_EQ(w.moves, 1);
-	EXPECT(!w.bal.asked);
-	finish(&w);
-	/* It need not have cooled down then. */
-	world_init(&w, 2);
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 300000000);
-	world_pass(&w);
-	world_run(&w, 100);
-	while (!w.moves && w.now < 10000 * MSEC)
-		world_run(&w, 10);
-	world_run(&w, 100);
-	EXPECT_EQ(w.moves, 1);
-	for (i = 0; i < 2; i++) {
+	EXPECT_EQ(world_run(&w, 400), 1);
+	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
+	/* The user may ask for a move while it rests. */
+	for (i = 0; i < 2; i++)
 		w.irqs[i].cpu = 0;
-		w.irqs[i].time += 15 * MSEC;
-	}
-	w.now += 50 * MSEC;
+	EXPECT_EQ(world_run(&w, 300), 0);
 	w.bal.asked = true;
-	world_pass(&w);
-	EXPECT_EQ(w.moves, 2);
+	EXPECT_EQ(world_run(&w, 300), 1);
+	EXPECT(!w.bal.asked);
 	finish(&w);
 	/* One that is silent refuses nothing. */
 	world_init(&w, 3);
 	for (i = 0; i < 2; i++) {
-		world_irq(&w, 0, 80000000);
+		world_irq(&w, 0, 200000000);
 		w.movable[i] = false;
 		w.deaf[i] = true;
 	}
 	world_pass(&w);
-	bursts(&w, 2, 100, 30000);
+	world_run(&w, 30000);
 	for (i = 0; i < 2; i++) {
 		w.movable[i] = true;
 		w.load[i] = 0;
 	}
-	for (i = 0; i < 30; i++) {
-		w.now += 50 * MSEC;
+	for (i = 0; i < 4; i++) {
+		w.now += 20 * MSEC;
 		world_pass(&w);
 	}
-	EXPECT(w.bal.active);
+	EXPECT(w.state[0].planned || w.state[1].planned);
 	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
 	finish(&w);
 	report("what could not be moved is left alone, until something changes");
@@ -1168,156 +1125,24 @@ static void test_observe(void)
 		world_run(&w, 10);
 		shown += w.state[0].planned + w.state[1].planned +
 			 w.state[2].planned + w.state[3].planned ==
-			 3 * IRQ_BALANCE_REASON_IMBALANCE;
+			 3 * IRQ_BALANCE_WHY_IMBALANCE;
 		passes += w.bal.last != last;
 		last = w.bal.last;
 	}
 	EXPECT_EQ(shown, 6000);
 	EXPECT(passes <= 301);
-	/* It is proposed no longer than it is wanted: 16 of 166 are too little. */
+	/* It is proposed no longer than it is wanted: 16 of 416 are too little. */
 	for (i = 0; i < 4; i++)
-		w.load[i] = i ? 0 : 150000000;
+		w.load[i] = i ? 0 : 400000000;
 	w.load[1] = 16000000;
 	w.wrong = NULL;
 	world_run(&w, 10000);
 	EXPECT(w.state[1].heavy);
 	for (i = 0; i < 4; i++)
-		EXPECT_EQ(w.state[i].planned, IRQ_BALANCE_REASON_NONE);
+		EXPECT_EQ(w.state[i].planned, IRQ_BALANCE_WHY_NONE);
 	EXPECT_EQ(w.moves, 0);
 	finish(&w);
 	report("observe proposes what it would do, as long as it would");
-}
-
-static void test_load_changes(void)
-{
-	struct world w;
-	unsigned int i;
-
-	/* Half-way through a slow plan the load turns round. */
-	world_init(&w, 8);
-	w.set.max_moves = 1;
-	for (i = 0; i < 8; i++)
-		world_irq(&w, 0, 100000000);
-	world_pass(&w);
-	while (w.moves < 3 && w.now < 10000 * MSEC)
-		world_run(&w, 10);
-	for (i = 0; i < 8; i++)
-		w.load[i] = i < 4 ? 400000000 : 30000000;
-	world_run(&w, 5000);
-	EXPECT(world_worst(&w) <= 404000000);
-	EXPECT_EQ(world_run(&w, 20000), 0);
-	finish(&w);
-	report("a plan is made anew when the load changes");
-}
-
-static void hear(struct world *w, unsigned int after_ms)
-{
-	world_run(w, after_ms);
-	w->deaf[0] = false;
-	w->deaf[1] = false;
-	world_run(w, 5000);
-}
-
-static void test_plan_stale(void)
-{
-	unsigned int target;
-	struct world w;
-
-	/* It would end worse than promised: there is a better place now. */
-	begin_deaf(&w, 3);
-	target = w.irqs[0].target ? w.irqs[0].target : w.irqs[1].target;
-	w.load[0] = 450000000;
-	w.load[1] = 450000000;
-	w.base[target] = 400000000;
-	hear(&w, 200);
-	EXPECT_EQ(world_worst(&w), 450000000);
-	EXPECT_EQ(w.moves, 1);
-	finish(&w);
-	/* It would end as promised, which is worse than it is by now. */
-	begin_deaf(&w, 2);
-	w.load[!!w.irqs[0].target] = 0;
-	w.base[1] = 45000000;
-	hear(&w, 300);
-	EXPECT_EQ(w.moves, 0);
-	finish(&w);
-	/* Its target is forbidden by now. */
-	begin_deaf(&w, 3);
-	target = w.irqs[0].target ? w.irqs[0].target : w.irqs[1].target;
-	w.cpus[target].usable = false;
-	hear(&w, 200);
-	EXPECT_EQ(w.moves, 1);
-	finish(&w);
-	report("a plan that does not fit any more is made anew");
-}
-
-static void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b)
-{
-	memset(w->mask[irq], 0, sizeof(w->mask[irq]));
-	__set_bit(a, w->mask[irq]);
-	__set_bit(b, w->mask[irq]);
-}
-
-static void test_order(void)
-{
-	static const u64 loads[] = { 450, 450, 300, 480 };
-	struct world w;
-	unsigned int i;
-
-	/* CPU 1 has to be relieved before it can relieve CPU 0. */
-	world_init(&w, 3);
-	w.set.max_moves = 1;
-	only(&w, world_irq(&w, 0, 500000000), 0, 1);
-	only(&w, world_irq(&w, 0, 450000000), 0, 1);
-	only(&w, world_irq(&w, 1, 600000000), 1, 2);
-	settle(&w);
-	EXPECT_EQ(w.moves, 2);
-	EXPECT_EQ(world_worst(&w), 600000000);
-	finish(&w);
-	/* Two exchanges, of which neither half fits by itself. */
-	world_init(&w, 4);
-	w.set.max_moves = 2;
-	for (i = 0; i < 4; i += 2) {
-		only(&w, world_irq(&w, i, 500000000), i, i + 1);
-		only(&w, world_irq(&w, i, 450000000), i, i + 1);
-		only(&w, world_irq(&w, i + 1, 250000000), i, i + 1);
-		only(&w, world_irq(&w, i + 1, 350000000), i, i + 1);
-	}
-	settle(&w);
-	EXPECT_EQ(w.moves, 4);
-	EXPECT_EQ(world_worst(&w), 800000000);
-	finish(&w);
-	/*
-	 * The last one that is as busy as the end will be waits for one that
-	 * comes home: 90, 30, 48 becomes 90, 0, 78 first, not 45, 75, 48.
-	 */
-	world_init(&w, 3);
-	w.set.max_moves = 1;
-	w.cpus[2].node = 1;
-	for (i = 0; i < 4; i++) {
-		world_irq(&w, i < 2 ? 0 : i - 1, loads[i] * MSEC);
-		w.irqs[i].node = i >= 2;
-	}
-	w.cpus[0].node = 0;
-	w.cpus[1].node = 0;
-	settle(&w);
-	EXPECT_EQ(w.moves, 2);
-	EXPECT_EQ(world_load(&w, 2), 780000000);
-	EXPECT_EQ(world_worst(&w), 780000000);
-	finish(&w);
-	/* But not for two who could only come home together. */
-	world_init(&w, 4);
-	w.set.max_moves = 1;
-	for (i = 0; i < 4; i++) {
-		w.cpus[i].node = i < 2 ? 0 : i - 1;
-		world_irq(&w, i < 2 ? 0 : i, (i < 2 ? 450 : 700) * MSEC);
-		w.irqs[i].node = i < 2 ? 0 : 4 - i;
-	}
-	settle(&w);
-	world_run(&w, 10000);
-	EXPECT_EQ(world_load(&w, 0), 450000000);
-	EXPECT_EQ(world_load(&w, 1), 450000000);
-	finish(&w);
-	report("a CPU is relieved before it is given more");
 }
 
 static void test_step_500ms(void)
@@ -1349,6 +1174,7 @@ static void test_step_500ms(void)
 static void test_rotate(void)
 {
 	struct world w;
+	unsigned int i;
 
 	world_init(&w, 4);
 	w.set.policy = IRQ_BALANCE_POLICY_ROTATE;
@@ -1358,23 +1184,21 @@ static void test_rotate(void)
 	world_run(&w, 10500);
 	EXPECT(w.moves >= 16 && w.moves <= 22);
 	EXPECT(w.irqs[0].cpu != w.irqs[1].cpu);
-	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_REASON_ROTATE);
+	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_WHY_ROTATE);
 	/* As many as CPUs: no turns. */
 	world_irq(&w, (w.irqs[0].cpu + 2) % 4, 300000000);
 	world_irq(&w, (w.irqs[1].cpu + 2) % 4, 300000000);
 	world_run(&w, 1500);
 	EXPECT_EQ(world_run(&w, 10000), 0);
 	finish(&w);
-	/* All at once or none. */
-	world_init(&w, 4);
+	/* More than ever fitted into one pass. */
+	world_init(&w, 16);
 	w.set.policy = IRQ_BALANCE_POLICY_ROTATE;
-	w.set.max_moves = 1;
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 1, 300000000);
+	for (i = 0; i < 12; i++)
+		world_irq(&w, i, 300000000);
 	world_pass(&w);
-	EXPECT_EQ(world_run(&w, 5000), 0);
-	w.set.max_moves = 2;
-	EXPECT(world_run(&w, 5000) > 0);
+	EXPECT(world_run(&w, 5000) >= 24);
+	EXPECT_EQ(world_worst(&w), 300000000);
 	finish(&w);
 	/* None, if one has nowhere to go and is in another one's way. */
 	world_init(&w, 3);
@@ -1431,8 +1255,6 @@ static void test_compact(void)
 	report("policy compact gathers, and lets go");
 }
 
-/* How the policy measures and when it looks. */
-
 static void test_pace(void)
 {
 	struct world w;
@@ -1451,9 +1273,9 @@ static void test_pace(void)
 	world_run(&w, 100);
 	EXPECT_EQ(w.bal.interval_ms, 200);
 	world_run(&w, 1000);
-	/* Now a rise by 1.5 * 14 % kicks: 2 ms in 5.5 ms, not in 5.6 ms. */
-	EXPECT(irq_balance_kick(&w.set, &w.state[0], 5480000));
-	EXPECT(!irq_balance_kick(&w.set, &w.state[0], 5540000));
+	/* Now a step by a quarter kicks: 2 ms in 5.3 ms, not in 5.4 ms. */
+	EXPECT(irq_balance_kick(&w.set, &w.state[0], 5300000));
+	EXPECT(!irq_balance_kick(&w.set, &w.state[0], 5400000));
 	/* A step is looked at soon again, though nothing can be done about it. */
 	w.load[0] = 600000000;
 	world_run(&w, 220);
@@ -1518,101 +1340,10 @@ static void test_measure(void)
 	w.irqs[0].cpu = 1;
 	world_pass(&w);
 	EXPECT_EQ(w.irqs[0].load, 300000000);
-	EXPECT_EQ(w.state[0].load.fast, before.fast);
+	EXPECT_EQ(w.state[0].load.mean, before.mean);
 	EXPECT_EQ(w.state[0].load.age_ms, before.age_ms);
 	finish(&w);
 	report("what a window says");
-}
-
-static void test_averages(void)
-{
-	struct irq_balance_average avg = { 0 };
-	u64 total = 0;
-	unsigned int i;
-
-	/* The first window only says where the count stands. */
-	irq_balance_average_update(&avg, 5000, 0, 1024);
-	EXPECT_EQ(avg.fast, 0);
-	total = 5000 + 10000000;
-	irq_balance_average_update(&avg, total, 100 * MSEC, 1024);
-	EXPECT_EQ(avg.fast, 100000000);
-	EXPECT_EQ(avg.slow, 100000000);
-	/* Half is forgotten in one half-life. */
-	for (i = 0; i < 40; i++) {
-		total += 10000000;
-		irq_balance_average_update(&avg, total, 100 * MSEC, 1024);
-	}
-	total += 7680000;
-	irq_balance_average_update(&avg, total, 64 * MSEC, 1024);
-	EXPECT_EQ(avg.fast, 110000000);
-	/* A step: one window creeps, the second jumps. */
-	total += 20000000;
-	irq_balance_average_update(&avg, total, 50 * MSEC, 1024);
-	EXPECT(avg.fast > 200000000 && avg.fast < 300000000);
-	total += 20000000;
-	irq_balance_average_update(&avg, total, 50 * MSEC, 1024);
-	EXPECT_EQ(avg.fast, 400000000);
-	/* Work on a slow CPU counts for less. */
-	memset(&avg, 0, sizeof(avg));
-	irq_balance_average_update(&avg, 0, 0, 512);
-	irq_balance_average_update(&avg, 50 * MSEC, 100 * MSEC, 512);
-	EXPECT_EQ(avg.fast, 250000000);
-	/* A count that went back is no measurement. */
-	irq_balance_average_update(&avg, 10, 100 * MSEC, 512);
-	EXPECT_EQ(avg.fast, 250000000);
-	/* The largest numbers there are. */
-	irq_balance_average_update(&avg, ~0ULL, 1000000ULL * 1000 * MSEC, 1024);
-	EXPECT(avg.fast <= IRQ_BALANCE_LOAD_MAX);
-	report("averages");
-}
-
-static void test_knobs(void)
-{
-	struct irq_balance_settings set, old;
-	unsigned int i;
-
-	irq_balance_settings_init(&set);
-	for (i = 0; i < irq_balance_nr_knobs; i++) {
-		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
-
-		EXPECT(knob->min <= knob->def && knob->def <= knob->max);
-		old = set;
-		EXPECT(irq_balance_settings_store(&set, knob, knob->max + 1) < 0 ||
-		       knob->max == ~0U);
-		EXPECT(!memcmp(&old, &set, sizeof(set)));
-		EXPECT(!irq_balance_settings_store(&set, knob, knob->def));
-		EXPECT(!memcmp(&old, &set, sizeof(set)));
-	}
-	set.interval_min_ms = 100;
-	for (i = 0; i < irq_balance_nr_knobs; i++) {
-		if (!strcmp(irq_balance_knobs[i].name, "interval_max_ms"))
-			EXPECT(irq_balance_settings_store(&set, &irq_balance_knobs[i], 99) < 0);
-	}
-	EXPECT(!strcmp(irq_balance_reason_name(IRQ_BALANCE_REASON_LOCALITY), "locality"));
-	EXPECT(!strcmp(irq_balance_reason_name(IRQ_BALANCE_NR_REASONS), "unknown"));
-	EXPECT(!strcmp(irq_balance_policy_name(IRQ_BALANCE_POLICY_ROTATE), "rotate"));
-	report("knobs");
-}
-
-static void test_odds(void)
-{
-	unsigned int i, hit = 0, two = 0;
-
-	/*
-	 * Four placed at random on four CPUs land apart in 4! of 4^4 cases:
-	 * 3/32, not 3/16 as the mail of 2003 has it. Two on two: 1/2.
-	 */
-	for (i = 0; i < 256; i++) {
-		unsigned int seen = 1 << (i & 3) | 1 << (i >> 2 & 3) |
-				    1 << (i >> 4 & 3) | 1 << (i >> 6 & 3);
-
-		hit += seen == 15;
-	}
-	for (i = 0; i < 4; i++)
-		two += (i & 1) != (i >> 1);
-	EXPECT_EQ(hit * 32, 256 * 3);
-	EXPECT_EQ(two * 2, 4);
-	report("odds of a random placement");
 }
 
 /* Properties, on generated machines. */
@@ -1657,7 +1388,6 @@ static void random_world(struct world *w, u64 seed)
 		if (!rnd(30))
 			w->irqs[i].cpu = w->nr_cpus + rnd(3);
 	}
-	w->set.max_moves = rnd(3) ? 0 : 1 + rnd(9);
 	if (!rnd(4))
 		w->set.policy = rnd(3);
 }
@@ -1830,7 +1560,7 @@ static void test_still(unsigned int seeds)
 		if (mode == 2)
 			noisy_run(&w, mean, 2000, period, amp, kind);
 		/* Well balanced, by the loads' means. */
-		w.set.min_gain = 70;
+		w.set.min_gain = 30;
 		if (mode)
 			noisy_run(&w, mean, 60000, 1000, 0, 0);
 		irq_balance_settings_init(&w.set);
@@ -1843,63 +1573,12 @@ static void test_still(unsigned int seeds)
 		}
 		if (noisy_step(&w, mean)) {
 			moves = w.moves;
-			world_run(&w, 500);
+			world_run(&w, 30000);
 			EXPECT(w.moves > moves);
 		}
 		world_exit(&w);
 	}
 	report("noise around balance moves nothing, a step does");
-}
-
-/* Some that swing between others that do not: it comes to rest. */
-static void test_swings(unsigned int seeds)
-{
-	unsigned int nth, seed, i, n, nr, nr_swing, period, on, depth, t, rests = 0;
-	u64 high[3];
-	struct world w;
-
-	for (nth = 1; nth <= seeds + 1 && !failure; nth++) {
-		/* One that pauses for long, and did not come to rest once. */
-		seed = nth <= seeds ? nth : 288;
-		rng = seed * 2654435761ULL + 88172645463325252ULL;
-		for (i = 0; i < 8; i++)
-			rnd(2);
-		n = 2 + rnd(5);
-		nr = 3 + rnd(3 * n);
-		nr_swing = rnd(3) ? 1 : 1 + rnd(2);
-		period = 500 + 50 * (rnd(2) ? rnd(40) : rnd(191));
-		on = period / 50 * (rnd(2) ? 50 : 10 + rnd(81)) / 100 * 50;
-		depth = rnd(2) ? 100 : 20 + rnd(81);
-		world_init(&w, n);
-		for (i = 0; i < nr_swing; i++) {
-			high[i] = 300000000 + rnd(500000000);
-			world_irq(&w, rnd(n), high[i]);
-		}
-		for (; i < nr; i++)
-			world_irq(&w, rnd(n), 50000000 + rnd(400000000 * n / nr));
-		settle(&w);
-		w.wrong = NULL;
-		for (t = 0; t < 300000; t += 50) {
-			if (t == 60000)
-				rests = w.moves;
-			for (i = 0; i < nr_swing; i++) {
-				w.load[i] = high[i];
-				if ((t + i * period / 3) % period >= on)
-					w.load[i] -= high[i] / 100 * depth;
-			}
-			world_run(&w, 50);
-			/* As above. */
-			w.wrong = NULL;
-		}
-		/* One more plan, should it have taken long to see them all. */
-		if (w.moves - rests > w.set.max_moves) {
-			snprintf(text, sizeof(text), "seed %u: %u moves in four minutes",
-				 seed, w.moves - rests);
-			failure = text;
-		}
-		world_exit(&w);
-	}
-	report("it comes to rest beside what swings");
 }
 
 /* One plan, at once, then the same question to one who knows nothing. */
@@ -1914,8 +1593,6 @@ static void test_idempotent(unsigned int seeds)
 
 		random_world(&w, seed);
 		w.set.policy = IRQ_BALANCE_POLICY_BALANCE;
-		w.set.max_moves = 0;
-		w.set.confirm = 1;
 		world_pass(&w);
 		/* As in play(). */
 		for (i = 0; i < 5 && world_run(&w, 10000); i++)
@@ -1927,7 +1604,11 @@ static void test_idempotent(unsigned int seeds)
 			memset(&w.cpus[i].base, 0, sizeof(w.cpus[i].base));
 		world_pass(&w);
 		world_run(&w, 8000);
-		if (w.moves != again && !failure) {
+		/* That a node let one go is forgotten, and it may be taken back. */
+		for (i = 0; i < w.nr_irqs; i++)
+			again += w.state[i].moved &&
+				 w.state[i].reason == IRQ_BALANCE_WHY_LOCALITY;
+		if (w.moves > again && !failure) {
 			snprintf(text, sizeof(text), "seed %u: %u more moves", seed,
 				 w.moves - again);
 			failure = text;
@@ -1943,13 +1624,10 @@ static void test_idempotent(unsigned int seeds)
 
 int main(int argc, char **argv)
 {
-	unsigned int seeds = argc > 1 ? atoi(argv[1]) : 2000;
+	unsigned int seeds = argc > 1 ? atoi(argv[1]) : 20;
 
 	test_averages();
-	test_measure();
-	test_pace();
 	test_knobs();
-	test_odds();
 	test_lone();
 	test_lone_base();
 	test_lone_waiting();
@@ -1959,13 +1637,13 @@ int main(int argc, char **argv)
 	test_two_equal();
 	test_light();
 	test_no_timer();
-	test_noise();
 	test_bursts();
-	test_swing();
-	test_small_gain();
-	test_young();
+	test_swings();
+	test_swing_back();
+	test_noise();
 	test_min_gain();
-	test_churn();
+	test_why();
+	test_rest();
 	test_node_holds();
 	test_node_edge();
 	test_node_worst();
@@ -1980,22 +1658,17 @@ int main(int argc, char **argv)
 	test_hidden();
 	test_parts();
 	test_odroid();
-	test_confirm();
-	test_cooldown();
-	test_cap();
 	test_deaf();
 	test_hold();
 	test_observe();
-	test_load_changes();
-	test_plan_stale();
-	test_order();
 	test_step_500ms();
 	test_rotate();
 	test_compact();
-	test_still(500);
-	test_swings(100);
+	test_pace();
+	test_measure();
+	test_still(seeds);
 	test_promises(seeds);
-	test_deterministic(seeds / 3);
+	test_deterministic(seeds);
 	test_idempotent(seeds);
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;

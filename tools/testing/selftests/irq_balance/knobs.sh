@@ -9,7 +9,7 @@
 begin
 need_hotplug
 stage find_busy 4 2
-for f in ban cpus confirm; do save $BALANCER/$f; done
+for f in ban cpus min_gain; do save $BALANCER/$f; done
 ktap_set_plan 8
 
 # All on the first CPU, busy, and the balancer on
@@ -72,17 +72,18 @@ result "heavy interrupts leave CPUs that are not in the list" $? "$list: $(place
 value /sys/devices/system/cpu/possible list
 echo "$list" >$BALANCER/cpus
 
-echo 100 >$BALANCER/confirm
-[ "$BREAK" = knob ] && echo 1 >$BALANCER/confirm
+echo 1000 >$BALANCER/min_gain
+[ "$BREAK" = knob ] && echo 50 >$BALANCER/min_gain
 start
 sleep 2
 [ "$(moved)" = 0 ]
-result "a plan waits for as many passes as confirm says" $? \
+result "nothing moves for less than min_gain" $? \
 	"$(moved) moves: $(places "${SOURCES[@]}")"
+echo 50 >$BALANCER/min_gain
 echo 1 >$BALANCER/rebalance
 sleep 0.2
 [ "$(moved)" -gt 0 ]
-result "rebalance does not wait" $? "$(moved) moves: $(places "${SOURCES[@]}")"
+result "rebalance looks at once" $? "$(moved) moves: $(places "${SOURCES[@]}")"
 # a pass by anybody else would be missing in cpu_time_ns
 by=$(sed -n 's/^ *\(.*\)-[0-9]* .* irq_balance_plan: .* asked=1.*/\1/p' "$TRACE/trace" | sort -u)
 [ "$by" = kirqd ]

@@ -257,12 +257,10 @@ stage() {
 # Settings with which every heavy interrupt moves all the time
 restless() {
 	local f
-	for f in policy rotate_ms interval_min_ms interval_max_ms cooldown_ms; do
+	for f in policy rotate_ms interval_ms; do
 		save $BALANCER/$f
 	done
-	echo 20 >$BALANCER/cooldown_ms
-	echo 20 >$BALANCER/interval_min_ms
-	echo 40 >$BALANCER/interval_max_ms
+	echo 20 >$BALANCER/interval_ms
 	echo 20 >$BALANCER/rotate_ms
 	echo rotate >$BALANCER/policy
 }

@@ -82,14 +82,6 @@ for f in "$BALANCER"/*; do
 done
 result "settings take what they show" $r
 
-save $BALANCER/interval_max_ms
-save $BALANCER/interval_min_ms
-value $BALANCER/interval_max_ms max
-value $BALANCER/interval_min_ms min
-refused $BALANCER/interval_min_ms $((max + 1)) && refused $BALANCER/interval_max_ms $((min - 1)) &&
-	value $BALANCER/interval_max_ms now && [ "$now" = "$max" ]
-result "settings that bound each other are refused together" $?
-
 r=0
 save $BALANCER/cpus
 value /sys/devices/system/cpu/possible all

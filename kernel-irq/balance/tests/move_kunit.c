@@ -13,8 +13,8 @@
 
 #include <kunit/test.h>
 
-#include "../internals.h"
-#include "../balance.h"
+#include "../../internals.h"
+#include "../core.h"
 
 /* What the fake chip answers, and what it was asked */
 struct fake {

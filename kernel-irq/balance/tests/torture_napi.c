@@ -23,7 +23,7 @@
 #include <linux/smp.h>
 #include <linux/torture.h>
 
-#include "balance_torture.h"
+#include "torture.h"
 
 /* Packets that a device has room for */
 #define BT_RING		256

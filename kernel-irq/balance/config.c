@@ -27,8 +27,8 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "internals.h"
-#include "balance.h"
+#include "../internals.h"
+#include "core.h"
 
 /**
  * struct irq_balance_cpus - CPUs that the balancer may use
@@ -81,36 +81,17 @@ int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_bala
 	if (knob->offset == offsetof(struct irq_balance_settings, policy)) {
 		for (value = 0; value < IRQ_BALANCE_NR_POLICIES; value++) {
 			if (sysfs_streq(text, irq_balance_policy_name(value)))
-				return irq_balance_settings_put(set, knob, value);
+				return irq_balance_settings_store(set, knob, value);
 		}
 		pr_err_ratelimited("%spolicy: expected balance, rotate or compact\n", where);
 		return -EINVAL;
 	}
 
-	if (!kstrtou32(text, 10, &value) && !irq_balance_settings_put(set, knob, value))
+	if (!kstrtou32(text, 10, &value) && !irq_balance_settings_store(set, knob, value))
 		return 0;
 
 	pr_err_ratelimited("%s%s: expected %u to %u\n", where, knob->name, knob->min, knob->max);
 	return -EINVAL;
-}
-
-/**
- * irq_balance_check_said - Check settings that bound each other, with a word if not
- * @set:	settings
- * @where:	what comes before the names in the log
- *
- * Context: any; the caller serialises access to @set.
- *
- * Return: 0, or -EINVAL with a line in the log
- */
-int irq_balance_check_said(const struct irq_balance_settings *set, const char *where)
-{
-	int ret = irq_balance_settings_check(set);
-
-	if (ret)
-		pr_err_ratelimited("%sinterval_min_ms, interval_max_ms: expected %u <= %u\n",
-				   where, set->interval_min_ms, set->interval_max_ms);
-	return ret;
 }
 
 /**
@@ -359,8 +340,7 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 		if (irq_balance_boot_word(&next, &next_mode, word))
 			return;
 	}
-	if (irq_balance_check_said(&next, "irqbalance=") ||
-	    (list && irq_balance_set_cpus(list, "irqbalance=")))
+	if (list && irq_balance_set_cpus(list, "irqbalance="))
 		return;
 
 	*set = next;

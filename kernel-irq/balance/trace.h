@@ -8,16 +8,16 @@
 
 #include <linux/tracepoint.h>
 
-#include "balance.h"
+#include "core.h"
 
-TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_NONE);
-TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_IMBALANCE);
-TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_CAPACITY);
-TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_LOCALITY);
-TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_AFFINITY);
-TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_HOTPLUG);
-TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_ROTATE);
-TRACE_DEFINE_ENUM(IRQ_BALANCE_REASON_COMPACT);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_NONE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_IMBALANCE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_CAPACITY);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_LOCALITY);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_AFFINITY);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_HOTPLUG);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_ROTATE);
+TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_COMPACT);
 
 TRACE_DEFINE_ENUM(IRQ_BALANCE_OFF);
 TRACE_DEFINE_ENUM(IRQ_BALANCE_OBSERVE);
@@ -79,38 +79,28 @@ TRACE_EVENT(irq_balance_settings,
 	    TP_STRUCT__entry(__field(u32, policy)
 			     __field(u32, heavy)
 			     __field(u32, min_gain)
-			     __field(u32, confirm)
-			     __field(u32, max_moves)
-			     __field(u32, cooldown_ms)
 			     __field(u32, node_limit)
 			     __field(u32, compact_limit)
 			     __field(u32, rotate_ms)
-			     __field(u32, interval_min_ms)
-			     __field(u32, interval_max_ms)
+			     __field(u32, interval_ms)
 	    ),
 
 	    TP_fast_assign(__entry->policy = set->policy;
 			   __entry->heavy = set->heavy;
 			   __entry->min_gain = set->min_gain;
-			   __entry->confirm = set->confirm;
-			   __entry->max_moves = set->max_moves;
-			   __entry->cooldown_ms = set->cooldown_ms;
 			   __entry->node_limit = set->node_limit;
 			   __entry->compact_limit = set->compact_limit;
 			   __entry->rotate_ms = set->rotate_ms;
-			   __entry->interval_min_ms = set->interval_min_ms;
-			   __entry->interval_max_ms = set->interval_max_ms;
+			   __entry->interval_ms = set->interval_ms;
 	    ),
 
-	    TP_printk("policy=%s heavy=%u min_gain=%u confirm=%u max_moves=%u cooldown_ms=%u node_limit=%u compact_limit=%u rotate_ms=%u interval_min_ms=%u interval_max_ms=%u",
+	    TP_printk("policy=%s heavy=%u min_gain=%u interval_ms=%u node_limit=%u compact_limit=%u rotate_ms=%u",
 		      __print_symbolic(__entry->policy,
 				       { IRQ_BALANCE_POLICY_BALANCE, "balance" },
 				       { IRQ_BALANCE_POLICY_ROTATE, "rotate" },
 				       { IRQ_BALANCE_POLICY_COMPACT, "compact" }),
-		      __entry->heavy, __entry->min_gain, __entry->confirm,
-		      __entry->max_moves, __entry->cooldown_ms, __entry->node_limit,
-		      __entry->compact_limit, __entry->rotate_ms,
-		      __entry->interval_min_ms, __entry->interval_max_ms)
+		      __entry->heavy, __entry->min_gain, __entry->interval_ms,
+		      __entry->node_limit, __entry->compact_limit, __entry->rotate_ms)
 );
 
 /*
@@ -293,14 +283,14 @@ DECLARE_EVENT_CLASS(irq_balance_target,
 		    TP_printk("irq=%u from=%u to=%u reason=%s load=%llu gain=%llu",
 			      __entry->irq, __entry->from, __entry->to,
 			      __print_symbolic(__entry->reason,
-					       { IRQ_BALANCE_REASON_NONE, "none" },
-					       { IRQ_BALANCE_REASON_IMBALANCE, "imbalance" },
-					       { IRQ_BALANCE_REASON_CAPACITY, "capacity" },
-					       { IRQ_BALANCE_REASON_LOCALITY, "locality" },
-					       { IRQ_BALANCE_REASON_AFFINITY, "affinity" },
-					       { IRQ_BALANCE_REASON_HOTPLUG, "hotplug" },
-					       { IRQ_BALANCE_REASON_ROTATE, "rotate" },
-					       { IRQ_BALANCE_REASON_COMPACT, "compact" }),
+					       { IRQ_BALANCE_WHY_NONE, "none" },
+					       { IRQ_BALANCE_WHY_IMBALANCE, "imbalance" },
+					       { IRQ_BALANCE_WHY_CAPACITY, "capacity" },
+					       { IRQ_BALANCE_WHY_LOCALITY, "locality" },
+					       { IRQ_BALANCE_WHY_AFFINITY, "affinity" },
+					       { IRQ_BALANCE_WHY_HOTPLUG, "hotplug" },
+					       { IRQ_BALANCE_WHY_ROTATE, "rotate" },
+					       { IRQ_BALANCE_WHY_COMPACT, "compact" }),
 			      __entry->load, __entry->gain)
 );
 
@@ -309,7 +299,7 @@ DECLARE_EVENT_CLASS(irq_balance_target,
  * @irq:	interrupt number
  * @from:	CPU that serves it
  * @to:		CPU that is to serve it
- * @reason:	why, see enum irq_balance_reason
+ * @reason:	why, see enum irq_balance_why
  * @load:	what the interrupt takes on a CPU of capacity 1024, ns/s
  * @gain:	by how much the plan lowers the load of the busiest CPU, ns/s
  */
@@ -324,7 +314,7 @@ DEFINE_EVENT(irq_balance_target, irq_balance_move,
  * @irq:	interrupt number
  * @from:	CPU that serves it
  * @to:		CPU that would serve it
- * @reason:	why, see enum irq_balance_reason
+ * @reason:	why, see enum irq_balance_why
  * @load:	what the interrupt takes on a CPU of capacity 1024, ns/s
  * @gain:	by how much the plan would lower the load of the busiest CPU, ns/s
  */
@@ -363,5 +353,5 @@ TRACE_EVENT(irq_balance_fail,
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH .
 #undef TRACE_INCLUDE_FILE
-#define TRACE_INCLUDE_FILE balance_trace
+#define TRACE_INCLUDE_FILE trace
 #include <trace/define_trace.h>

@@ -6,17 +6,19 @@
  *
  *   load.c		measures what each interrupt costs	(load map),
  *			with load_softirq.c and load_napi.c
- *   balance_plan.c	decides which CPU should serve it	(balance map)
- *   balance_move.c	changes the effective CPU
- *   balance.c		collects, asks, publishes; starts and stops
- *   balance_param.c	takes what the user says, at boot too
- *   balance_sysfs.c	lets the user look and tune, with balance_cpus.c
+ *   plan.c		decides which CPU should serve it	(balance map),
+ *			with place.c, average.c and policy.c
+ *   move.c		changes the effective CPU
+ *   napi.c		lets NAPI polls follow
+ *   core.c		collects, plans, publishes; starts and stops
+ *   config.c		parses the command line and the lists in sysfs
+ *   sysfs.c		shows loads and reasons, and takes settings
  *
  * A pass
  * ~~~~~~
  *
  * The thread visits each interrupt that has a load, hands the loads, the CPUs
- * and the masks to the planner and has the moves done that it is told to make.
+ * and the masks to the planner and makes the moves that it asks for.
  * The planner also says when to look again, or that there is nothing heavy on
  * this machine and no reason to wake up. Then it is the interrupt entry path
  * that wakes the thread: the charge path of an interrupt that gets heavy, or
@@ -43,7 +45,7 @@
  *         desc->lock		one interrupt at a time
  *
  * The thread does not take the mode mutex, so that it can be stopped under it.
- * The lists of bans and CPUs have a lock of their own, see balance_param.c.
+ * The lists of bans and CPUs have a lock of their own, see config.c.
  * The files of one interrupt take desc->lock only: freeing an interrupt waits
  * for their readers, under a lock which CPU hotplug takes too.
  * It holds references on the descriptors during a pass. They keep
@@ -53,8 +55,8 @@
  * Races
  * ~~~~~
  *
- * Most are tortured by tests/balance_torture.c; in brackets what else tests them:
- * cases of tests/balance_move_kunit.c, scripts of selftests/irq_balance.
+ * Most are tortured by tests/torture.c; in brackets what else tests them:
+ * cases of tests/move_kunit.c, scripts of selftests/irq_balance.
  *
  * 1.  The user writes smp_affinity between plan and move: the move finds its
  *     target outside the mask, fails with -ENODEV and is forgotten. If the
@@ -123,12 +125,11 @@
 #include <linux/topology.h>
 #include <linux/wait.h>
 
-#include "internals.h"
-#include "balance.h"
-#include "balance_pace.h"
+#include "../internals.h"
+#include "core.h"
 
 #define CREATE_TRACE_POINTS
-#include "balance_trace.h"
+#include "trace.h"
 
 /* A CPU without a free vector gets no newcomers for this long */
 #define IRQ_BALANCE_FULL_NS	(10ULL * NSEC_PER_SEC)
@@ -153,7 +154,6 @@ struct irq_balance_map {
 	void				*work;
 	unsigned int			size;
 	unsigned int			nr;
-	unsigned int			quiet;
 	u32				proposal_gain;
 	struct irq_balance_settings	told;
 	struct cpumask			usable;
@@ -161,9 +161,6 @@ struct irq_balance_map {
 
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
-
-/* Passes without a plan after which the last one is not proposed any more */
-#define IRQ_BALANCE_QUIET	2
 
 /* Outer to desc->lock, inner to irq_balance_mode_mutex, see above */
 DEFINE_MUTEX(irq_balance_pass_mutex);
@@ -371,7 +368,8 @@ irq_balance_show_why(struct irq_desc *desc, const struct cpumask *usable)
 	enum irq_balance_fixed why = irq_balance_why(desc, usable);
 	const struct irq_balance_state *state = irq_balance_peek_state(desc);
 
-	if (why == IRQ_BALANCE_MOVABLE && state && ktime_get_ns() < READ_ONCE(state->hold))
+	if (why == IRQ_BALANCE_MOVABLE && state && READ_ONCE(state->refused) &&
+	    ktime_get_ns() < READ_ONCE(state->hold))
 		return IRQ_BALANCE_HELD;
 	return why;
 }
@@ -563,35 +561,17 @@ static u64 irq_balance_weight(struct irq_balance_map *map, struct irq_balance_ir
 	return div_u64(irq->load * IRQ_BALANCE_CAPACITY, map->cpus[irq->cpu].capacity);
 }
 
-/*
- * Whether this pass changes what is proposed. A plan that is not carried out is
- * given up and begun again while it is wanted: it stays proposed in between.
- */
-static bool irq_balance_proposes_anew(struct irq_balance_map *map, unsigned int moves)
-{
-	struct irq_balance *policy = &map->policy;
-
-	if (policy->active || moves || policy->confirmed)
-		map->quiet = 0;
-	else if (map->quiet < IRQ_BALANCE_QUIET)
-		map->quiet++;
-
-	if (!policy->active && !moves && map->quiet < IRQ_BALANCE_QUIET)
-		return false;
-
-	map->proposal_gain = 0;
-	if (policy->active && policy->before && !irq_balance_moves())
-		map->proposal_gain = div64_u64(1000 * policy->gain, policy->before);
-	return true;
-}
-
 /* Publish the moves, tell entry what to kick for, and drop the references */
 static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned int moves)
 {
 	bool observe = !irq_balance_moves();
-	bool anew = irq_balance_proposes_anew(map, moves);
+	u64 before = map->policy.before;
 	unsigned int i;
 
+	map->proposal_gain = 0;
+	if (observe && moves)
+		map->proposal_gain = div64_u64(1000 * (before - min(before, map->policy.after)),
+					       before);
 	for (i = 0; i < map->nr; i++) {
 		struct irq_balance_irq *irq = &map->irqs[i];
 		struct irq_desc *desc = map->descs[i];
@@ -600,9 +580,8 @@ static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned i
 		irq_load_set_limit(desc, irq->state->limit);
 		if (irq->state->moved == now)
 			WRITE_ONCE(entry->from, entry->origin);
-		if (anew)
-			WRITE_ONCE(entry->proposal,
-				   observe && irq->state->planned ? irq->state->target + 1 : 0);
+		WRITE_ONCE(entry->proposal,
+			   observe && irq->state->planned ? irq->state->target + 1 : 0);
 		if (!irq->allowed && irq->cpu < nr_cpu_ids)
 			map->sources[irq->cpu].fixed += irq_balance_weight(map, irq);
 		if (irq->target != irq->cpu)
@@ -691,7 +670,7 @@ static u64 irq_balance_run(void)
 	irq_balance_trace(map);
 	if (trace_irq_balance_plan_enabled())
 		trace_irq_balance_plan(now, policy->nr_heavy, irq_balance_worst(map),
-				       policy->active ? policy->after : irq_balance_worst(map),
+				       moves ? policy->after : irq_balance_worst(map),
 				       moves, policy->interval_ms, asked);
 	irq_balance_publish(map, now, moves);
 	if (asked)
@@ -705,9 +684,9 @@ static u64 irq_balance_run(void)
 static bool irq_balance_is_stale(void)
 {
 	u64 last = READ_ONCE(irq_balance_map.policy.last);
-	u64 interval = (u64)READ_ONCE(irq_balance_settings.interval_max_ms) * NSEC_PER_MSEC;
+	u64 interval = (u64)READ_ONCE(irq_balance_settings.interval_ms) * NSEC_PER_MSEC;
 
-	return irq_balance_get_mode() != IRQ_BALANCE_OFF && ktime_get_ns() - last > 2 * interval;
+	return irq_balance_get_mode() != IRQ_BALANCE_OFF && ktime_get_ns() - last > 8 * interval;
 }
 
 /**
@@ -739,7 +718,7 @@ void irq_balance_load_of_cpu(unsigned int cpu, u64 *load, u64 *base)
 	*base = 0;
 	if (irq_balance_get_mode() == IRQ_BALANCE_OFF || !cpu_online(cpu))
 		return;
-	*base = irq_balance_average_load(&map->cpus[cpu].base) + map->sources[cpu].fixed;
+	*base = map->cpus[cpu].base.mean + map->sources[cpu].fixed;
 	*load = max(map->cpus[cpu].load, *base);
 }
 
@@ -765,7 +744,7 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 	if (state)
 		avg = state->load;
 	if (!irq_balance_is_stale())
-		return irq_balance_average_load(&avg);
+		return avg.mean;
 
 	irq_balance_replan();
 	if (!avg.seen)
@@ -777,8 +756,8 @@ u64 irq_balance_load_of_irq(struct irq_desc *desc)
 	if (cpu >= nr_cpu_ids)
 		return 0;
 	irq_balance_average_update(&avg, load.time_ns + load.soft_ns + load.thread_ns,
-				   ktime_get_ns() - last, arch_scale_cpu_capacity(cpu));
-	return irq_balance_average_load(&avg);
+				   ktime_get_ns() - last, arch_scale_cpu_capacity(cpu), true);
+	return avg.mean;
 }
 
 static unsigned long irq_balance_jiffies_until(u64 time)
@@ -802,7 +781,7 @@ static void irq_balance_sleep(u64 next)
 				     irq_balance_jiffies_until(next));
 
 	earliest = READ_ONCE(irq_balance_map.policy.last) +
-		   (u64)READ_ONCE(irq_balance_settings.interval_min_ms) * NSEC_PER_MSEC;
+		   (u64)READ_ONCE(irq_balance_settings.interval_ms) * NSEC_PER_MSEC;
 	wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(),
 				     irq_balance_jiffies_until(earliest));
 }
@@ -915,7 +894,6 @@ static void irq_balance_start(struct task_struct *task)
 			map->sources[cpu].fixed = 0;
 		}
 		irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
-		map->quiet = IRQ_BALANCE_QUIET;
 		map->proposal_gain = 0;
 	}
 	WRITE_ONCE(irq_balance_new_topology, true);
@@ -1008,12 +986,10 @@ enum irq_balance_mode irq_balance_get_mode(void)
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_get_mode, "balance_torture");
 
 /**
- * irq_balance_rebalance - Make a pass now, without waiting to be certain
+ * irq_balance_rebalance - Make a pass now that takes all loads as they are
  *
- * Carries out what it finds like any plan, in observe proposes it.
- *
- * The thread makes it, after the shortest interval: what it did before has to
- * take effect. It carries the plan to its end.
+ * No deviation is assumed, and no interrupt rests. The thread makes the pass,
+ * after the shortest interval: what it did before has to take effect.
  *
  * Context: process context, may sleep.
  *

@@ -7,8 +7,8 @@
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 
-#include "balance_move.h"
-#include "balance_plan.h"
+#include "move.h"
+#include "plan.h"
 
 /**
  * enum irq_balance_mode - What the balancer does
@@ -49,7 +49,7 @@ struct irq_balance_entry {
 /**
  * struct irq_balance_stats - What the balancer has done since boot
  * @passes:	times it looked
- * @moves:	moves that were asked for, by enum irq_balance_reason
+ * @moves:	moves that were asked for, by enum irq_balance_why
  * @busy:	moves put off as the last one was not cleaned up (-EBUSY)
  * @no_vector:	moves refused as the CPU had no vector left (-ENOSPC)
  * @expired:	moves called off as no interrupt came to do them
@@ -58,7 +58,7 @@ struct irq_balance_entry {
  */
 struct irq_balance_stats {
 	u64	passes;
-	u64	moves[IRQ_BALANCE_NR_REASONS];
+	u64	moves[IRQ_BALANCE_NR_WHYS];
 	u64	busy;
 	u64	no_vector;
 	u64	expired;
@@ -93,10 +93,9 @@ static inline const struct irq_balance_state *irq_balance_peek_state(struct irq_
 	return entry ? &entry->state : NULL;
 }
 
-/* balance_param.c: what the user says, as text */
+/* config.c */
 int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_balance_knob *knob,
 			 const char *text, const char *where);
-int irq_balance_check_said(const struct irq_balance_settings *set, const char *where);
 void irq_balance_and_cpus(struct cpumask *mask);
 int irq_balance_set_cpus(const char *list, const char *where);
 int irq_balance_show_cpus(char *buf);
@@ -104,8 +103,5 @@ int irq_balance_set_bans(const char *list, const char *where);
 int irq_balance_show_bans(char *buf);
 bool irq_balance_is_banned(struct irq_desc *desc);
 void irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode);
-
-/* balance_cpus.c */
-int irq_balance_add_cpus(struct kobject *parent);
 
 #endif /* _KERNEL_IRQ_BALANCE_H */

@@ -35,7 +35,7 @@
 #include <linux/irq.h>
 #include <linux/slab.h>
 
-#include "internals.h"
+#include "../internals.h"
 
 /* Every interrupt would cost an IPI once it left its demultiplexer's CPU */
 static bool irq_balance_is_redirected(struct irq_data *data)

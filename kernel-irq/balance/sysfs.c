@@ -19,8 +19,8 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "internals.h"
-#include "balance.h"
+#include "../internals.h"
+#include "core.h"
 
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
@@ -137,14 +137,8 @@ static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribut
 							   attr)->knob;
 	int ret;
 
-	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		struct irq_balance_settings next = irq_balance_settings;
-
-		ret = irq_balance_put_text(&next, knob, buf, "") ? :
-		      irq_balance_check_said(&next, "");
-		if (!ret)
-			irq_balance_settings = next;
-	}
+	scoped_guard(mutex, &irq_balance_pass_mutex)
+		ret = irq_balance_put_text(&irq_balance_settings, knob, buf, "");
 	if (ret)
 		return ret;
 	irq_balance_replan();
@@ -172,12 +166,12 @@ static struct irq_balance_stat_attr irq_balance_stat_##_name = {			\
 }
 
 IRQ_BALANCE_STAT(passes, passes);
-IRQ_BALANCE_STAT(moves_imbalance, moves[IRQ_BALANCE_REASON_IMBALANCE]);
-IRQ_BALANCE_STAT(moves_capacity, moves[IRQ_BALANCE_REASON_CAPACITY]);
-IRQ_BALANCE_STAT(moves_locality, moves[IRQ_BALANCE_REASON_LOCALITY]);
-IRQ_BALANCE_STAT(moves_affinity, moves[IRQ_BALANCE_REASON_AFFINITY]);
-IRQ_BALANCE_STAT(moves_rotate, moves[IRQ_BALANCE_REASON_ROTATE]);
-IRQ_BALANCE_STAT(moves_compact, moves[IRQ_BALANCE_REASON_COMPACT]);
+IRQ_BALANCE_STAT(moves_imbalance, moves[IRQ_BALANCE_WHY_IMBALANCE]);
+IRQ_BALANCE_STAT(moves_capacity, moves[IRQ_BALANCE_WHY_CAPACITY]);
+IRQ_BALANCE_STAT(moves_locality, moves[IRQ_BALANCE_WHY_LOCALITY]);
+IRQ_BALANCE_STAT(moves_affinity, moves[IRQ_BALANCE_WHY_AFFINITY]);
+IRQ_BALANCE_STAT(moves_rotate, moves[IRQ_BALANCE_WHY_ROTATE]);
+IRQ_BALANCE_STAT(moves_compact, moves[IRQ_BALANCE_WHY_COMPACT]);
 IRQ_BALANCE_STAT(failed_busy, busy);
 IRQ_BALANCE_STAT(failed_no_vector, no_vector);
 IRQ_BALANCE_STAT(failed_expired, expired);
@@ -300,12 +294,22 @@ static struct kobj_attribute irq_balance_status_attr = __ATTR_RO(balance_status)
 static ssize_t balance_reason_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	const struct irq_balance_state *state = irq_balance_peek_state(irq_balance_to_desc(kobj));
-	u8 reason = state ? READ_ONCE(state->reason) : IRQ_BALANCE_REASON_NONE;
+	u8 reason = state ? READ_ONCE(state->reason) : IRQ_BALANCE_WHY_NONE;
 
-	return sysfs_emit(buf, "%s\n", irq_balance_reason_name(reason));
+	return sysfs_emit(buf, "%s\n", irq_balance_why_name(reason));
 }
 
 static struct kobj_attribute irq_balance_reason_attr = __ATTR_RO(balance_reason);
+
+static ssize_t balance_why_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	const struct irq_balance_state *state = irq_balance_peek_state(irq_balance_to_desc(kobj));
+	u8 why = state ? READ_ONCE(state->why) : IRQ_BALANCE_WHY_NONE;
+
+	return sysfs_emit(buf, "%s\n", irq_balance_why_name(why));
+}
+
+static struct kobj_attribute irq_balance_why_attr = __ATTR_RO(balance_why);
 
 static ssize_t balance_moved_ms_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
@@ -389,6 +393,7 @@ static struct kobj_attribute irq_balance_max_attr = __ATTR_RO(load_max_ns);
 static struct attribute *irq_balance_irq_attrs[] = {
 	&irq_balance_balance_attr.attr,
 	&irq_balance_status_attr.attr,
+	&irq_balance_why_attr.attr,
 	&irq_balance_reason_attr.attr,
 	&irq_balance_moved_attr.attr,
 	&irq_balance_from_attr.attr,
@@ -405,6 +410,79 @@ static struct attribute *irq_balance_irq_attrs[] = {
 const struct attribute_group irq_balance_irq_group = {
 	.attrs = irq_balance_irq_attrs,
 };
+
+/* The load map: a directory for each CPU */
+struct irq_balance_cpu_dir {
+	struct kobject	kobj;
+	unsigned int	cpu;
+};
+
+static void irq_balance_cpu_load(struct kobject *kobj, u64 *load, u64 *base)
+{
+	irq_balance_load_of_cpu(container_of(kobj, struct irq_balance_cpu_dir, kobj)->cpu,
+				load, base);
+}
+
+static ssize_t cpu_load_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	u64 load, base;
+
+	irq_balance_cpu_load(kobj, &load, &base);
+	return sysfs_emit(buf, "%llu\n", load);
+}
+
+static struct kobj_attribute irq_balance_cpu_load_attr =
+	__ATTR(load_ns_per_s, 0444, cpu_load_show, NULL);
+
+static ssize_t cpu_base_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	u64 load, base;
+
+	irq_balance_cpu_load(kobj, &load, &base);
+	return sysfs_emit(buf, "%llu\n", base);
+}
+
+static struct kobj_attribute irq_balance_cpu_base_attr =
+	__ATTR(base_ns_per_s, 0444, cpu_base_show, NULL);
+
+static struct attribute *irq_balance_cpu_attrs[] = {
+	&irq_balance_cpu_load_attr.attr,
+	&irq_balance_cpu_base_attr.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(irq_balance_cpu);
+
+static void irq_balance_cpu_release(struct kobject *kobj)
+{
+	kfree(container_of(kobj, struct irq_balance_cpu_dir, kobj));
+}
+
+static const struct kobj_type irq_balance_cpu_type = {
+	.release	= irq_balance_cpu_release,
+	.sysfs_ops	= &kobj_sysfs_ops,
+	.default_groups	= irq_balance_cpu_groups,
+};
+
+/* A directory for each possible CPU; they are never removed, as the parent is not */
+static int __init irq_balance_add_cpus(struct kobject *parent)
+{
+	struct irq_balance_cpu_dir *dir;
+	unsigned int cpu;
+	int ret;
+
+	for_each_possible_cpu(cpu) {
+		dir = kzalloc_obj(*dir);
+		if (!dir)
+			return -ENOMEM;
+		dir->cpu = cpu;
+		ret = kobject_init_and_add(&dir->kobj, &irq_balance_cpu_type, parent, "cpu%u", cpu);
+		if (ret) {
+			kobject_put(&dir->kobj);
+			return ret;
+		}
+	}
+	return 0;
+}
 
 static int __init irq_balance_add_knobs(struct kobject *kobj)
 {

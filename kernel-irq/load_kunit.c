@@ -15,9 +15,8 @@
 
 #include <kunit/test.h>
 
-#include "../internals.h"
-#include "../balance.h"
-#include "../balance_pace.h"
+#include "internals.h"
+#include "balance/core.h"
 
 #define US	NSEC_PER_USEC
 #define MS	((u64)NSEC_PER_MSEC)
@@ -222,20 +221,12 @@ static void clock_may_go_back(struct kunit *test)
 static void no_time_is_no_charge(struct kunit *test)
 {
 	struct irq_load_hard h = { .sampler = { .gap = 8, .stratum = 8 } };
-	struct irq_balance_average avg = {};
 
 	/* A clock that stands still */
 	irq_load_take_sample(&h, SEC, 0);
 	KUNIT_EXPECT_EQ(test, h.time, 0);
 	KUNIT_EXPECT_EQ(test, h.count, 8);
 	KUNIT_EXPECT_GE(test, irq_load_next_sample(&h.sampler, SEC, 0, US, IRQ_LOAD_SAMPLE_NS), 1);
-
-	/* An average over no time is no average */
-	irq_balance_average_update(&avg, MS, SEC, IRQ_BALANCE_CAPACITY);
-	irq_balance_average_update(&avg, 2 * MS, 10 * MS, IRQ_BALANCE_CAPACITY);
-	KUNIT_EXPECT_EQ(test, avg.fast, 100 * MS);
-	irq_balance_average_update(&avg, 9 * MS, 0, IRQ_BALANCE_CAPACITY);
-	KUNIT_EXPECT_EQ(test, avg.fast, 100 * MS);
 }
 
 /* The gap is no licence to charge more time than there was */
@@ -309,20 +300,6 @@ static void unsampled_ones_are_estimated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 19, SEC + MS), 40 * 3 * US);
 	/* 40 like the last would have taken longer than there was time */
 	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 19, SEC + 50 * US), 50 * US);
-}
-
-static void load_of_a_stopped_one_decays(struct kunit *test)
-{
-	struct irq_balance_average avg = {};
-	u64 total = 0;
-
-	for (int i = 0; i < 20; i++)
-		irq_balance_average_update(&avg, total += 20 * MS, 100 * MS, IRQ_BALANCE_CAPACITY);
-	KUNIT_EXPECT_EQ(test, avg.fast, 200 * MS);
-	irq_balance_average_update(&avg, total, 64 * MS, IRQ_BALANCE_CAPACITY);
-	expect_near(test, avg.fast, 100 * MS, 2);
-	irq_balance_average_update(&avg, total, 2 * SEC, IRQ_BALANCE_CAPACITY);
-	KUNIT_EXPECT_LT(test, avg.fast, US);
 }
 
 /* An interrupt with what its actions do */
@@ -839,7 +816,6 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(maximum_decays),
 	KUNIT_CASE(sums_do_not_go_back),
 	KUNIT_CASE(unsampled_ones_are_estimated),
-	KUNIT_CASE(load_of_a_stopped_one_decays),
 	KUNIT_CASE(load_counts_every_interrupt),
 	KUNIT_CASE(load_is_time),
 	KUNIT_CASE(softirq_is_charged_to_its_raiser),

@@ -55,7 +55,7 @@
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 
-#include "internals.h"
+#include "../internals.h"
 
 /**
  * struct irq_balance_basket - Instances on their way to a CPU

@@ -49,9 +49,9 @@
 #include <linux/smp.h>
 #include <linux/torture.h>
 
-#include "../internals.h"
-#include "../balance.h"
-#include "balance_torture.h"
+#include "../../internals.h"
+#include "../core.h"
+#include "torture.h"
 
 MODULE_DESCRIPTION("Torture test of the interrupt balancer");
 MODULE_LICENSE("GPL");

@@ -12,8 +12,8 @@
 #include <linux/string.h>
 #include <linux/time64.h>
 
-#include "../balance_pace.h"
-#include "../balance_plan.h"
+#include "../average.h"
+#include "../plan.h"
 
 #define MACHINE_CPUS	8
 #define MACHINE_IRQS	16
@@ -218,7 +218,7 @@ static void balance_plan_big_little(struct kunit *test)
 	KUNIT_EXPECT_GE(test, m->irqs[1].cpu, 4);
 	KUNIT_EXPECT_GE(test, m->irqs[2].cpu, 4);
 	KUNIT_EXPECT_NE(test, m->irqs[1].cpu, m->irqs[2].cpu);
-	KUNIT_EXPECT_EQ(test, m->state[1].reason, IRQ_BALANCE_REASON_CAPACITY);
+	KUNIT_EXPECT_EQ(test, m->state[1].reason, IRQ_BALANCE_WHY_CAPACITY);
 	KUNIT_EXPECT_EQ(test, machine_run(m, 60000), 0);
 }
 
@@ -260,29 +260,53 @@ static void balance_plan_forbidden(struct kunit *test)
 	m->cpus[7].usable = false;
 	machine_run(m, 1000);
 	KUNIT_EXPECT_EQ(test, m->irqs[1].cpu, 0);
-	KUNIT_EXPECT_EQ(test, m->state[1].reason, IRQ_BALANCE_REASON_AFFINITY);
+	KUNIT_EXPECT_EQ(test, m->state[1].reason, IRQ_BALANCE_WHY_AFFINITY);
 }
 
-/* What is known of a load whose windows are off by 20 on average. */
-static void balance_plan_noise(struct kunit *test)
+/* Takes windows of 50 ms with a load into an average */
+static void average_run(struct irq_balance_average *avg, u64 load, unsigned int ms)
 {
-	struct irq_balance_average avg = { .fast = 100, .noise = 20 };
-
-	avg.slow = 90;
-	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 90);
-	avg.slow = 30;
-	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 80);
-	avg.slow = 300;
-	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 120);
-	/* A steady one is what it is now, one of bursts what it is at length. */
-	avg.noise = 0;
-	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 100);
-	avg.noise = 250;
-	avg.slow = 10;
-	KUNIT_EXPECT_EQ(test, irq_balance_average_load(&avg), 10);
+	for (; ms; ms -= 50)
+		irq_balance_average_update(avg, avg->total + load / 20, 50 * NSEC_PER_MSEC,
+					   IRQ_BALANCE_CAPACITY, true);
 }
 
-/* Two that are silent three quarters of the time, not at the same times. */
+static void balance_plan_average(struct kunit *test)
+{
+	struct irq_balance_average avg = { .seen = true };
+
+	average_run(&avg, 100000000, 60000);
+	KUNIT_EXPECT_EQ(test, avg.mean, 100000000);
+	KUNIT_EXPECT_EQ(test, avg.dev, 0);
+	/* An eighth, as nothing else is known, less with 60 s of history */
+	KUNIT_EXPECT_EQ(test, irq_balance_average_error(&avg), 12500000 / 4);
+	/* A window without time changes nothing */
+	irq_balance_average_update(&avg, avg.total + 1000000, 0, IRQ_BALANCE_CAPACITY, true);
+	KUNIT_EXPECT_EQ(test, avg.mean, 100000000);
+
+	/* A step is followed at once ... */
+	average_run(&avg, 300000000, 200);
+	KUNIT_EXPECT_EQ(test, avg.mean, 300000000);
+	/* ... a step back is not: it is known by its mean and its deviation */
+	average_run(&avg, 100000000, 200);
+	KUNIT_EXPECT_GT(test, avg.mean, 150000000);
+	KUNIT_EXPECT_GT(test, avg.dev, 50000000);
+	average_run(&avg, 100000000, 120000);
+	KUNIT_EXPECT_LT(test, avg.mean, 101000000);
+	/* After a minute it is a step again */
+	average_run(&avg, 300000000, 200);
+	KUNIT_EXPECT_EQ(test, avg.mean, 300000000);
+	/* Unless it is not to be followed */
+	memset(&avg, 0, sizeof(avg));
+	irq_balance_average_update(&avg, 0, NSEC_PER_SEC, IRQ_BALANCE_CAPACITY, false);
+	irq_balance_average_update(&avg, NSEC_PER_SEC, 10ULL * NSEC_PER_SEC,
+				   IRQ_BALANCE_CAPACITY, false);
+	irq_balance_average_update(&avg, 2 * NSEC_PER_SEC, NSEC_PER_SEC,
+				   IRQ_BALANCE_CAPACITY, false);
+	KUNIT_EXPECT_LT(test, avg.mean, 200000000);
+}
+
+/* Bursts of a quarter of the time, by turns, and all at once: their means count */
 static void balance_plan_bursts(struct kunit *test)
 {
 	struct machine *m = machine_new(test, 4, 1);
@@ -328,7 +352,7 @@ static struct kunit_case balance_plan_cases[] = {
 	KUNIT_CASE(balance_plan_big_little),
 	KUNIT_CASE(balance_plan_node),
 	KUNIT_CASE(balance_plan_forbidden),
-	KUNIT_CASE(balance_plan_noise),
+	KUNIT_CASE(balance_plan_average),
 	KUNIT_CASE(balance_plan_bursts),
 	KUNIT_CASE(balance_plan_idle),
 	{}

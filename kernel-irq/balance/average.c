@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupt balancing: the mean and the deviation of a load
+ *
+ * A load is a mean over twenty seconds with a deviation: how far the mean over
+ * one second is from it. Windows that are far off for a tenth of a second are
+ * a step: the mean starts anew from there. A step back within a minute is not
+ * followed, so bursts and swings end up in mean and deviation.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/types.h>
+
+#include "average.h"
+
+/* History (ms) of the mean, and of what its deviation is taken from */
+#define MEAN_MS		20000U
+#define RECENT_MS	1000U
+
+/* A mean without history may be off by an eighth, after this time (ms) by a sixteenth */
+#define UNKNOWN_SHIFT	3
+#define UNKNOWN_MS	20000U
+
+/* So many mean deviations a load may be off */
+#define DEVIATIONS 4U
+
+/* Below this age (ms) both count twice */
+#define YOUNG_MS	2500U
+
+/* A step in the other direction is not followed for so long (ms) */
+#define SWING_MS	60000U
+
+/* Windows are cut off here, ms */
+#define WINDOW_MAX	1000000U
+
+/* Moves an average with a history of @history ms towards the mean of @ms more */
+static u64 irq_balance_blend(u64 old, u64 new, u32 ms, u32 history)
+{
+	if (new >= old)
+		return old + div_u64((new - old) * ms, history + ms);
+	return old - div_u64((old - new) * ms, history + ms);
+}
+
+static u64 irq_balance_apart_by(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Starts anew from the mean of @age_ms */
+static void irq_balance_restart(struct irq_balance_average *avg, u64 mean, u32 age_ms)
+{
+	avg->mean = mean;
+	avg->recent = mean;
+	avg->dev = 0;
+	avg->age_ms = age_ms;
+	avg->run_ms = 0;
+}
+
+/*
+ * Takes in a window that is far off. If the last one was far off in the other
+ * direction, the load swings and is not followed. The first window of a run has the
+ * step somewhere inside and does not count.
+ */
+static void irq_balance_take_far(struct irq_balance_average *avg, u64 rate, u32 ms)
+{
+	bool up = rate > avg->mean;
+
+	if (avg->far_ms < SWING_MS && (avg->turned || up != avg->up)) {
+		avg->turned = true;
+		avg->run_ms = 0;
+	} else if (!avg->run_ms || up != avg->up) {
+		avg->turned = false;
+		avg->run_ms = 1;
+	} else {
+		avg->run = irq_balance_blend(avg->run_ms > 1 ? avg->run : rate, rate, ms,
+					     avg->run_ms);
+		avg->run_ms += ms;
+	}
+	avg->up = up;
+	avg->far_ms = 0;
+	if (avg->run_ms > IRQ_BALANCE_STEP_MS)
+		irq_balance_restart(avg, avg->run, avg->run_ms);
+}
+
+/**
+ * irq_balance_average_off - How far off the mean a window has to be for a step
+ * @avg:	the average
+ *
+ * Return: ns/s on a CPU of capacity 1024
+ */
+u64 irq_balance_average_off(const struct irq_balance_average *avg)
+{
+	return max(avg->mean / 4, 3 * avg->dev);
+}
+
+/**
+ * irq_balance_average_error - How far off the mean may be
+ * @avg:	the average
+ *
+ * Return: ns/s on a CPU of capacity 1024: the deviation, and more as long as there
+ * is little history
+ */
+u64 irq_balance_average_error(const struct irq_balance_average *avg)
+{
+	u64 unknown = div_u64((avg->mean >> UNKNOWN_SHIFT) * UNKNOWN_MS, UNKNOWN_MS + avg->age_ms);
+
+	return (avg->age_ms < YOUNG_MS ? 2 : 1) * (DEVIATIONS * avg->dev + unknown);
+}
+
+/**
+ * irq_balance_average_update - Take in one window
+ * @avg:	the average
+ * @total:	cumulative time (ns) at the window's end; if it went back, or was
+ *		never seen, the window counts as not measured
+ * @elapsed:	length of the window in ns
+ * @capacity:	1..1024, of the CPU that did the work: the average is in ns/s
+ *		of a CPU of capacity 1024
+ * @follow:	follow steps
+ */
+void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
+				u64 elapsed, u32 capacity, bool follow)
+{
+	u32 ms = min_t(u64, div_u64(elapsed, 1000000), WINDOW_MAX);
+	u64 rate = total - avg->total, off;
+	bool seen = avg->seen && total >= avg->total && ms;
+
+	avg->total = total;
+	avg->seen = true;
+	if (!seen)
+		return;
+
+	/* An hour of work in ns is below 2^42: no overflow */
+	rate = div_u64(min(rate, 1ULL << 42) * 1000, ms);
+	rate = min(rate, IRQ_BALANCE_LOAD_MAX) * capacity / IRQ_BALANCE_CAPACITY;
+	if (!avg->age_ms) {
+		avg->far_ms = SWING_MS;
+		irq_balance_restart(avg, rate, ms);
+		return;
+	}
+	avg->far_ms = min(avg->far_ms + ms, SWING_MS);
+	avg->recent = irq_balance_blend(avg->recent, rate, ms, min(avg->age_ms, RECENT_MS));
+	/* As long as there is no more history than that, single windows have to do */
+	off = irq_balance_apart_by(avg->age_ms < RECENT_MS ? rate : avg->recent, avg->mean);
+	avg->dev = irq_balance_blend(avg->dev, off, ms,
+				     min(avg->age_ms, MEAN_MS));
+	/* The mean comes closer during a run */
+	off = irq_balance_average_off(avg);
+	if (avg->run_ms)
+		off -= off / 4;
+	if (follow && irq_balance_apart_by(rate, avg->mean) > off) {
+		u32 age_ms = avg->age_ms;
+
+		irq_balance_take_far(avg, rate, ms);
+		if (avg->age_ms != age_ms)
+			return;
+	} else {
+		avg->run_ms = 0;
+	}
+	avg->mean = irq_balance_blend(avg->mean, rate, ms, min(avg->age_ms, MEAN_MS));
+	avg->age_ms = min(avg->age_ms + ms, WINDOW_MAX);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Interrupt balancing: the mean and the deviation of a load */
+#ifndef _KERNEL_IRQ_BALANCE_AVERAGE_H
+#define _KERNEL_IRQ_BALANCE_AVERAGE_H
+
+#include <linux/types.h>
+
+/* The capacity of the fastest CPU, as SCHED_CAPACITY_SCALE */
+#define IRQ_BALANCE_CAPACITY	1024U
+
+/* A CPU that does nothing else: ns of work per second */
+#define IRQ_BALANCE_FULL	1000000000ULL
+
+/* Loads (ns/s) are cut off here, so that products with them fit 64 bits */
+#define IRQ_BALANCE_LOAD_MAX	((1ULL << 33) - 1)
+
+/* Shorter windows measure too little, ns */
+#define IRQ_BALANCE_WINDOW_MIN	4000000U
+
+/* Windows that are far off for so long (ms) are a step; less history is none */
+#define IRQ_BALANCE_STEP_MS	100U
+
+/**
+ * struct irq_balance_average - A load: its mean, and how far it deviates from it
+ * @total:	cumulative time (ns) at the last window's end
+ * @mean:	ns/s, over about twenty seconds, or since the last step
+ * @recent:	ns/s, over about one second
+ * @dev:	ns/s, the mean distance of @recent from @mean
+ * @run:	ns/s, the mean over the windows of the present run
+ * @age_ms:	history behind @mean, saturating
+ * @run_ms:	length of the present run of windows far from @mean, 0: none
+ * @far_ms:	time since the last window far from @mean, saturating
+ * @up:		whether the last window far from @mean was above it
+ * @turned:	whether windows have been far from @mean on both sides of it
+ * @seen:	whether @total is valid
+ *
+ * A zeroed one has seen nothing.
+ */
+struct irq_balance_average {
+	u64	total;
+	u64	mean;
+	u64	recent;
+	u64	dev;
+	u64	run;
+	u32	age_ms;
+	u32	run_ms;
+	u32	far_ms;
+	bool	up;
+	bool	turned;
+	bool	seen;
+};
+
+void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
+				u64 elapsed, u32 capacity, bool follow);
+u64 irq_balance_average_off(const struct irq_balance_average *avg);
+u64 irq_balance_average_error(const struct irq_balance_average *avg);
+
+#endif /* _KERNEL_IRQ_BALANCE_AVERAGE_H */

@@ -1,0 +1,775 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupt balancing: where each heavy interrupt should be
+ *
+ * To place n interrupts on m CPUs so that the worst CPU has least to do is
+ * NP-hard. Here CPUs above a limit give their heaviest interrupts to the CPUs
+ * that end lowest (longest processing time first, R. L. Graham, 1969). Then
+ * single moves, swaps and chains of two moves relieve the worst CPU. Several
+ * limits are tried, as a limit that is too tight moves too much, and then the
+ * best placement is perturbed and relieved again.
+ */
+#include <linux/bitmap.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include "place.h"
+
+/* All steps of work in a pass, of a few nanoseconds each */
+#define EFFORT_MAX	2000000U
+
+/* Items of two CPUs that are shared out anew, at most 64 */
+#define PAIR_MAX	40U
+
+/* Domains are compared in units of 2^20 ns/s: a thousandth of a CPU */
+#define BUSY_SHIFT	20
+
+/**
+ * irq_balance_may - Whether an item may be at a CPU
+ * @w:		workspace
+ * @it:		the item
+ * @pos:	position of the CPU
+ *
+ * Return: true if it may; a CPU without room keeps what it has
+ */
+bool irq_balance_may(const struct irq_balance_work *w, const struct irq_balance_item *it, u32 pos)
+{
+	if (pos == it->home)
+		return it->stay;
+	return pos >= it->first && pos < it->end && (w->flags[pos] & IRQ_BALANCE_ROOM) &&
+	       test_bit(w->cpu[pos], it->allowed);
+}
+
+/* Loads within 1 % are equal: fewer moves are worth more */
+static u64 irq_balance_equal(u64 load)
+{
+	return load + div_u64(load, 100);
+}
+
+static void irq_balance_charge(struct irq_balance_work *w, u32 pos, u64 cost)
+{
+	u32 level;
+
+	w->load[pos] += cost;
+	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++)
+		w->domain[level][w->first[level][pos]].busy += cost;
+}
+
+/**
+ * irq_balance_put - Put an item on a CPU
+ * @w:		workspace
+ * @it:		the item, wherever it was
+ * @pos:	position of the CPU, or IRQ_BALANCE_NOWHERE
+ */
+void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
+{
+	u32 self = it - w->items;
+
+	if (it->place == pos)
+		return;
+	if (it->place != IRQ_BALANCE_NOWHERE) {
+		if (it->prev != IRQ_BALANCE_NOWHERE)
+			w->items[it->prev].next = it->next;
+		else
+			w->head[it->place] = it->next;
+		if (it->next != IRQ_BALANCE_NOWHERE)
+			w->items[it->next].prev = it->prev;
+		irq_balance_charge(w, it->place, -irq_balance_cost(w, it->load, it->place));
+	}
+	it->place = pos;
+	if (pos != IRQ_BALANCE_NOWHERE) {
+		it->prev = IRQ_BALANCE_NOWHERE;
+		it->next = w->head[pos];
+		if (it->next != IRQ_BALANCE_NOWHERE)
+			w->items[it->next].prev = self;
+		w->head[pos] = self;
+		irq_balance_charge(w, pos, irq_balance_cost(w, it->load, pos));
+	}
+}
+
+/**
+ * irq_balance_home - Everything where it is
+ * @w:	workspace, with @fixed and @items
+ */
+void irq_balance_home(struct irq_balance_work *w)
+{
+	u32 level, pos, i;
+
+	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
+		for (pos = 0; pos < w->nr_cpus; pos++)
+			w->domain[level][pos].busy = 0;
+	}
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		w->load[pos] = 0;
+		w->head[pos] = IRQ_BALANCE_NOWHERE;
+		irq_balance_charge(w, pos, w->fixed[pos]);
+	}
+	for (i = w->nr; i-- > 0;) {
+		w->items[i].place = IRQ_BALANCE_NOWHERE;
+		irq_balance_put(w, &w->items[i], w->items[i].home);
+	}
+}
+
+/* Whether the domain of one CPU is busier than that of another, CPU for CPU */
+static bool irq_balance_busier(const struct irq_balance_work *w, u32 level, u32 a, u32 b)
+{
+	const struct irq_balance_domain *x = &w->domain[level][w->first[level][a]];
+	const struct irq_balance_domain *y = &w->domain[level][w->first[level][b]];
+
+	return (x->busy >> BUSY_SHIFT) * y->nr > (y->busy >> BUSY_SHIFT) * x->nr;
+}
+
+/* Whether a CPU shares less than another: package, then cache, then core */
+static bool irq_balance_apart(const struct irq_balance_work *w, u32 a, u32 b)
+{
+	u32 level;
+
+	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
+		if (w->first[level][a] == w->first[level][b])
+			continue;
+		if (irq_balance_busier(w, level, b, a))
+			return true;
+		if (irq_balance_busier(w, level, a, b))
+			return false;
+	}
+	return w->load[a] < w->load[b];
+}
+
+/* The CPU that shares least: of the least busy node its least busy package, ... */
+static u32 irq_balance_least_shared(struct irq_balance_work *w, u32 first, u32 end)
+{
+	u32 level, pos, best;
+
+	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
+		best = first;
+		for (pos = first; pos < end; pos = w->domain[level][pos].end) {
+			w->spent++;
+			if (!w->domain[level][best].nr ||
+			    (w->domain[level][pos].nr && irq_balance_busier(w, level, best, pos)))
+				best = pos;
+		}
+		first = best;
+		end = w->domain[level][best].end;
+	}
+	for (pos = first; pos < end; pos++) {
+		if (w->load[pos] < w->load[best])
+			best = pos;
+	}
+	return best;
+}
+
+/* Where an item ends lowest; up to the limit only what CPUs share counts */
+static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance_item *it,
+			    u64 limit)
+{
+	u32 pos, best = irq_balance_least_shared(w, it->first, it->end);
+	u64 least = ~0ULL, end;
+
+	if (irq_balance_may(w, it, best) &&
+	    w->load[best] + irq_balance_cost(w, it->load, best) <= limit)
+		return best;
+	best = IRQ_BALANCE_NOWHERE;
+	for (pos = it->first; pos < it->end; pos++) {
+		end = max(w->load[pos] + irq_balance_cost(w, it->load, pos), limit);
+		if (end <= least && irq_balance_may(w, it, pos) &&
+		    (end < least || irq_balance_apart(w, pos, best))) {
+			least = end;
+			best = pos;
+		}
+	}
+	w->spent += it->end - it->first;
+	return best;
+}
+
+/* Puts what is nowhere, heaviest first, where it ends lowest */
+static void irq_balance_fill(struct irq_balance_work *w, u64 limit)
+{
+	struct irq_balance_item *it;
+
+	for (it = w->items; it < w->items + w->nr; it++) {
+		if (it->place == IRQ_BALANCE_NOWHERE) {
+			u32 pos = irq_balance_pick(w, it, limit);
+
+			irq_balance_put(w, it, pos == IRQ_BALANCE_NOWHERE ? it->home : pos);
+		}
+	}
+}
+
+/* Takes the heaviest off CPUs above a limit, puts back what fits after all */
+static void irq_balance_strip(struct irq_balance_work *w, u64 limit)
+{
+	struct irq_balance_item *it = w->items + w->nr;
+
+	while (it-- > w->items)
+		irq_balance_put(w, it, it->stay ? it->home : IRQ_BALANCE_NOWHERE);
+	for (it = w->items; it < w->items + w->nr; it++) {
+		if (it->stay && w->load[it->home] > limit)
+			irq_balance_put(w, it, IRQ_BALANCE_NOWHERE);
+	}
+	while (it-- > w->items) {
+		if (it->place == IRQ_BALANCE_NOWHERE && it->stay &&
+		    w->load[it->home] + irq_balance_cost(w, it->load, it->home) <= limit)
+			irq_balance_put(w, it, it->home);
+	}
+}
+
+/**
+ * irq_balance_relieve - Take load off a CPU by one move or one swap
+ * @w:		workspace
+ * @from:	the CPU
+ * @most:	ns/s that neither it nor the other CPU may have afterwards
+ *
+ * Takes the first one that leaves both good enough, or else the best.
+ *
+ * Return: whether that was done
+ */
+static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
+{
+	u32 give = IRQ_BALANCE_NOWHERE, take = IRQ_BALANCE_NOWHERE, to = 0, i, j, pos;
+
+	for (i = w->head[from]; i != IRQ_BALANCE_NOWHERE && w->spent < w->until &&
+	     (give == IRQ_BALANCE_NOWHERE || most > w->enough); i = w->items[i].next) {
+		const struct irq_balance_item *it = &w->items[i];
+		u64 left = w->load[from] - irq_balance_cost(w, it->load, from);
+
+		if (left > most ||
+		    w->low + ((it->load * w->fast) >> IRQ_BALANCE_SCALE_SHIFT) > most)
+			continue;
+		for (pos = it->first; pos < it->end; pos++) {
+			u64 got, end;
+			bool apart;
+
+			w->spent++;
+			if (pos == from || w->load[pos] >= most || !irq_balance_may(w, it, pos))
+				continue;
+			got = w->load[pos] + irq_balance_cost(w, it->load, pos);
+			end = max(got, left);
+			apart = end == most && (give == IRQ_BALANCE_NOWHERE ||
+						(take == IRQ_BALANCE_NOWHERE &&
+						 irq_balance_apart(w, pos, to)));
+			if (end < most || apart) {
+				most = end;
+				give = i;
+				take = IRQ_BALANCE_NOWHERE;
+				to = pos;
+			}
+			for (j = w->head[pos]; j != IRQ_BALANCE_NOWHERE; j = w->items[j].next) {
+				const struct irq_balance_item *jt = &w->items[j];
+
+				w->spent++;
+				if (jt->load >= it->load)
+					continue;
+				end = max(left + irq_balance_cost(w, jt->load, from),
+					  got - irq_balance_cost(w, jt->load, pos));
+				if (end >= most || !irq_balance_may(w, jt, from))
+					continue;
+				most = end;
+				give = i;
+				take = j;
+				to = pos;
+			}
+		}
+	}
+	if (give == IRQ_BALANCE_NOWHERE)
+		return false;
+	irq_balance_put(w, &w->items[give], to);
+	if (take != IRQ_BALANCE_NOWHERE)
+		irq_balance_put(w, &w->items[take], from);
+	return true;
+}
+
+/* Takes load off a CPU by a move to a CPU that is relieved in turn */
+static bool irq_balance_relieve_chain(struct irq_balance_work *w, u32 from, u64 most)
+{
+	u32 i, next, pos;
+
+	for (i = w->head[from]; i != IRQ_BALANCE_NOWHERE; i = next) {
+		struct irq_balance_item *it = &w->items[i];
+
+		next = it->next;
+		if (w->load[from] - irq_balance_cost(w, it->load, from) > most)
+			continue;
+		for (pos = it->first; pos < it->end && w->spent < w->until; pos++) {
+			w->spent++;
+			if (pos == from || w->head[pos] == IRQ_BALANCE_NOWHERE ||
+			    !irq_balance_may(w, it, pos))
+				continue;
+			irq_balance_put(w, it, pos);
+			if (irq_balance_relieve(w, pos, most))
+				return true;
+			irq_balance_put(w, it, from);
+		}
+	}
+	return false;
+}
+
+/* The items of two CPUs in their order; returns how many, more than max if too many */
+static u32 irq_balance_gather(const struct irq_balance_work *w, u32 a, u32 b, u32 *found, u32 max)
+{
+	u32 nr = 0, i, j, both[] = { a, b }, n;
+
+	for (n = 0; n < 2; n++) {
+		for (i = w->head[both[n]]; i != IRQ_BALANCE_NOWHERE; i = w->items[i].next) {
+			if (nr == max)
+				return nr + 1;
+			for (j = nr++; j && found[j - 1] > i; j--)
+				found[j] = found[j - 1];
+			found[j] = i;
+		}
+	}
+	return nr;
+}
+
+/*
+ * Takes load off a CPU by sharing its items and those of another CPU out anew,
+ * heaviest first. A CPU with a heavy item and one with many light ones may change
+ * places that way.
+ */
+static bool irq_balance_relieve_pair(struct irq_balance_work *w, u32 from, u64 most)
+{
+	u32 found[PAIR_MAX], pos, i, nr;
+
+	for (pos = 0; pos < w->nr_cpus && w->spent < w->until; pos++) {
+		u64 load[] = { w->fixed[from], w->fixed[pos] }, where = 0;
+
+		w->spent++;
+		if (pos == from || max(load[0], load[1]) > most)
+			continue;
+		nr = irq_balance_gather(w, from, pos, found, PAIR_MAX);
+		if (nr > PAIR_MAX)
+			continue;
+		w->spent += nr;
+		for (i = 0; i < nr; i++) {
+			const struct irq_balance_item *it = &w->items[found[i]];
+			u64 end[] = { load[0] + irq_balance_cost(w, it->load, from),
+				      load[1] + irq_balance_cost(w, it->load, pos) };
+			u32 to = end[1] < end[0];
+
+			if (!irq_balance_may(w, it, to ? pos : from))
+				to = !to;
+			if (end[to] > most || !irq_balance_may(w, it, to ? pos : from))
+				break;
+			load[to] = end[to];
+			where |= (u64)to << i;
+		}
+		if (i < nr)
+			continue;
+		while (i-- > 0)
+			irq_balance_put(w, &w->items[found[i]], where >> i & 1 ? pos : from);
+		return true;
+	}
+	return false;
+}
+
+/* The worst CPU that has an item and may be relieved yet */
+static u32 irq_balance_worst(const struct irq_balance_work *w)
+{
+	u32 pos, worst = IRQ_BALANCE_NOWHERE;
+
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		if (w->head[pos] != IRQ_BALANCE_NOWHERE && !(w->flags[pos] & IRQ_BALANCE_FROZEN) &&
+		    (worst == IRQ_BALANCE_NOWHERE || w->load[pos] > w->load[worst]))
+			worst = pos;
+	}
+	return worst;
+}
+
+static void irq_balance_thaw(struct irq_balance_work *w)
+{
+	u32 pos;
+
+	for (pos = 0; pos < w->nr_cpus; pos++)
+		w->flags[pos] &= ~IRQ_BALANCE_FROZEN;
+}
+
+static u64 irq_balance_top(const struct irq_balance_work *w)
+{
+	u32 worst = irq_balance_worst(w);
+
+	return worst == IRQ_BALANCE_NOWHERE ? 0 : w->load[worst];
+}
+
+/* Relieves the worst CPU as long as a move or a swap does, then the next one */
+static void irq_balance_descend_steps(struct irq_balance_work *w, u64 enough)
+{
+	u32 worst;
+
+	while ((worst = irq_balance_worst(w)) != IRQ_BALANCE_NOWHERE &&
+	       w->load[worst] > enough && w->spent < w->until) {
+		u64 most = w->load[worst] - 1;
+
+		w->spent += w->nr_cpus;
+		if (!irq_balance_relieve(w, worst, most) &&
+		    !irq_balance_relieve_pair(w, worst, most))
+			w->flags[worst] |= IRQ_BALANCE_FROZEN;
+	}
+	irq_balance_thaw(w);
+}
+
+/* The same with chains of moves, which cost more to find */
+static void irq_balance_descend(struct irq_balance_work *w, u64 enough)
+{
+	u32 worst;
+
+	do {
+		irq_balance_descend_steps(w, enough);
+		worst = irq_balance_worst(w);
+	} while (worst != IRQ_BALANCE_NOWHERE && w->load[worst] > enough &&
+		 irq_balance_relieve_chain(w, worst, w->load[worst] - 1));
+}
+
+/* All that is above a limit, of CPUs that have an item */
+static u64 irq_balance_excess(const struct irq_balance_work *w, u64 limit)
+{
+	u64 excess = 0;
+	u32 pos;
+
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		if (w->head[pos] != IRQ_BALANCE_NOWHERE && w->load[pos] > limit)
+			excess += w->load[pos] - limit;
+	}
+	return excess;
+}
+
+/**
+ * irq_balance_settle - Relieve each CPU, the worst first, where it is worth it
+ * @w:		workspace, with a placement
+ * @set:	settings
+ *
+ * Only single moves and swaps that gain enough for themselves.
+ */
+void irq_balance_settle(struct irq_balance_work *w, const struct irq_balance_settings *set)
+{
+	w->until = w->spent + IRQ_BALANCE_LOOK;
+	while (w->spent < w->until) {
+		u32 worst = irq_balance_worst(w);
+		u64 need;
+
+		if (worst == IRQ_BALANCE_NOWHERE)
+			break;
+		w->spent += w->nr_cpus;
+		need = irq_balance_need(set, w->load[worst]);
+		if (need >= w->load[worst])
+			break;
+		if (!irq_balance_relieve(w, worst, w->load[worst] - need))
+			w->flags[worst] |= IRQ_BALANCE_FROZEN;
+	}
+	irq_balance_thaw(w);
+}
+
+static void irq_balance_keep(struct irq_balance_work *w)
+{
+	u32 i;
+
+	for (i = 0; i < w->nr; i++)
+		w->items[i].best = w->items[i].place;
+}
+
+static void irq_balance_restore(struct irq_balance_work *w)
+{
+	u32 i;
+
+	for (i = 0; i < w->nr; i++)
+		irq_balance_put(w, &w->items[i], w->items[i].best);
+}
+
+/*
+ * Moves an item off the worst CPU, then one off the CPU that got it, and so on.
+ * Items and CPUs take turns.
+ */
+static void irq_balance_perturb(struct irq_balance_work *w)
+{
+	u32 from = irq_balance_worst(w), kicks = 1 + w->turn % 5, nr, i, pos, tries;
+
+	while (kicks--) {
+		w->turn++;
+		for (nr = 0, i = w->head[from]; i != IRQ_BALANCE_NOWHERE; i = w->items[i].next)
+			nr++;
+		if (!nr)
+			break;
+		for (i = w->head[from], nr = w->turn % nr; nr--;)
+			i = w->items[i].next;
+		pos = from;
+		for (tries = 0; tries < w->nr_cpus; tries++) {
+			pos = w->cursor++ % w->nr_cpus;
+			if (pos != from && irq_balance_may(w, &w->items[i], pos))
+				break;
+		}
+		if (tries == w->nr_cpus)
+			continue;
+		irq_balance_put(w, &w->items[i], pos);
+		from = pos;
+	}
+	w->spent += w->nr_cpus;
+}
+
+/* Perturbed placements, as long as none is good enough */
+static void irq_balance_iterate(struct irq_balance_work *w, u64 enough)
+{
+	u64 least = irq_balance_top(w), excess = irq_balance_excess(w, enough);
+	u32 away = 0;
+
+	irq_balance_keep(w);
+	w->turn = 0;
+	w->cursor = 0;
+	while (least > enough && w->spent < w->until) {
+		u64 top;
+
+		irq_balance_perturb(w);
+		irq_balance_descend_steps(w, enough);
+		top = irq_balance_top(w);
+		if (top < least || (top == least && irq_balance_excess(w, enough) < excess)) {
+			least = top;
+			excess = irq_balance_excess(w, enough);
+			irq_balance_keep(w);
+			away = 0;
+		} else if (top - least > (least >> 4) || ++away > 20) {
+			irq_balance_restore(w);
+			away = 0;
+		}
+	}
+	irq_balance_restore(w);
+}
+
+/* Home again where there is room: fewest moves */
+static void irq_balance_undo(struct irq_balance_work *w, u64 limit)
+{
+	struct irq_balance_item *it;
+
+	for (it = w->items; it < w->items + w->nr; it++) {
+		if (it->stay && it->place != it->home &&
+		    w->load[it->home] + irq_balance_cost(w, it->load, it->home) <= limit)
+			irq_balance_put(w, it, it->home);
+	}
+}
+
+static u32 irq_balance_moves(const struct irq_balance_work *w)
+{
+	u32 i, moves = 0;
+
+	for (i = 0; i < w->nr; i++)
+		moves += w->items[i].place != w->items[i].home;
+	return moves;
+}
+
+/*
+ * A load that the worst CPU cannot get below: all load shared out by capacity, or
+ * the heaviest alone on the fastest CPU.
+ */
+static u64 irq_balance_bound(struct irq_balance_work *w)
+{
+	u64 total = 0, room = 0;
+	u32 pos, i;
+
+	w->low = ~0ULL;
+	w->fast = ~0U;
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		w->low = min(w->low, w->fixed[pos]);
+		w->fast = min(w->fast, w->scale[pos]);
+	}
+
+	for (i = 0; i < w->nr; i++)
+		total += w->items[i].load;
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		if (!(w->flags[pos] & IRQ_BALANCE_ROOM))
+			continue;
+		total += div_u64(w->fixed[pos] << 4, w->scale[pos] >> 16);
+		room += w->cpus[w->cpu[pos]].capacity;
+	}
+	if (!room || !w->nr)
+		return 0;
+	return max(w->low + ((w->items[0].load * w->fast) >> IRQ_BALANCE_SCALE_SHIFT),
+		   div_u64(total, (u32)room) * IRQ_BALANCE_CAPACITY);
+}
+
+/* One placement, for the nodes that hold */
+static void irq_balance_solve(struct irq_balance_work *w,
+			      const struct irq_balance_settings *set)
+{
+	static const u16 slack[] = { 10, 40, 120, 300 };
+	u64 bound = irq_balance_bound(w), least = ~0ULL, top, limit;
+	u32 i, moves = 0;
+
+	w->enough = irq_balance_equal(bound);
+	for (i = 0; i < ARRAY_SIZE(slack) && (!i || w->spent < w->until); i++) {
+		limit = bound + div_u64(bound, 1000) * slack[i];
+		irq_balance_strip(w, limit);
+		irq_balance_fill(w, limit);
+		irq_balance_descend(w, limit);
+		top = irq_balance_top(w);
+		irq_balance_undo(w, w->enough);
+		top = irq_balance_top(w);
+		if (irq_balance_equal(top) < least ||
+		    (top <= irq_balance_equal(least) && irq_balance_moves(w) < moves)) {
+			least = top;
+			moves = irq_balance_moves(w);
+			irq_balance_keep(w);
+		}
+		if (top <= limit)
+			break;
+	}
+	irq_balance_restore(w);
+	irq_balance_iterate(w, w->enough);
+	irq_balance_undo(w, w->enough);
+	irq_balance_settle(w, set);
+}
+
+/* A node whose worst CPU is too full lets its devices' interrupts go, one by one */
+static bool irq_balance_spill(struct irq_balance_work *w, u64 limit)
+{
+	u32 i, worst = IRQ_BALANCE_NOWHERE;
+
+	for (i = 0; i < w->nr; i++) {
+		const struct irq_balance_item *it = &w->items[i];
+		u8 flags = w->flags[it->first];
+
+		if (it->held && it->place >= it->first && it->place < it->end &&
+		    !(flags & IRQ_BALANCE_OPEN) &&
+		    w->load[it->place] > (flags & IRQ_BALANCE_AWAY ? limit / 8 * 7 : limit) &&
+		    (worst == IRQ_BALANCE_NOWHERE || w->load[it->place] > w->load[worst]))
+			worst = it->place;
+	}
+	if (worst == IRQ_BALANCE_NOWHERE)
+		return false;
+	w->flags[w->first[IRQ_BALANCE_NODE][worst]] |= IRQ_BALANCE_OPEN;
+	return true;
+}
+
+/* Brings remote items back where that makes the worst CPU no worse */
+static void irq_balance_bring_back(struct irq_balance_work *w)
+{
+	struct irq_balance_item *it;
+
+	for (it = w->items; it < w->items + w->nr; it++) {
+		u32 from = it->place, pos;
+
+		if (!it->held || (from >= it->first && from < it->end))
+			continue;
+		irq_balance_put(w, it, IRQ_BALANCE_NOWHERE);
+		pos = irq_balance_pick(w, it, w->worst);
+		if (pos == IRQ_BALANCE_NOWHERE ||
+		    w->load[pos] + irq_balance_cost(w, it->load, pos) > w->worst)
+			pos = from;
+		irq_balance_put(w, it, pos);
+	}
+}
+
+/* Finds out where an item may be; returns whether it is to come back to its node */
+static bool irq_balance_bind(struct irq_balance_work *w, struct irq_balance_item *it, bool relaxed)
+{
+	u32 node, pos, end = 0;
+
+	it->stay = w->cpus[w->cpu[it->home]].usable && test_bit(w->cpu[it->home], it->allowed);
+	it->held = false;
+	for (node = 0; it->node >= 0 && node < w->nr_cpus; node = end) {
+		end = w->domain[IRQ_BALANCE_NODE][node].end;
+		if (w->cpus[w->cpu[node]].node == it->node && !(w->flags[node] & IRQ_BALANCE_OPEN))
+			break;
+	}
+	it->first = node;
+	it->end = end;
+	for (pos = node; it->node >= 0 && pos < end && !it->held; pos++)
+		it->held = irq_balance_may(w, it, pos);
+	if (!it->held) {
+		it->first = 0;
+		it->end = w->nr_cpus;
+		return false;
+	}
+	if (!it->stay || (it->home >= it->first && it->home < it->end) || relaxed)
+		return false;
+	it->stay = false;
+	return true;
+}
+
+static int irq_balance_heavier(const void *a, const void *b)
+{
+	const struct irq_balance_item *x = a, *y = b;
+
+	if (x->load != y->load)
+		return x->load > y->load ? -1 : 1;
+	return x->irq < y->irq ? -1 : 1;
+}
+
+/* Whether any CPU could gain enough */
+static bool irq_balance_hope(const struct irq_balance_work *w,
+			     const struct irq_balance_settings *set)
+{
+	u64 low = ~0ULL;
+	u32 pos, i, fast = ~0U;
+
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		if (w->flags[pos] & IRQ_BALANCE_ROOM) {
+			low = min(low, w->load[pos]);
+			fast = min(fast, w->scale[pos]);
+		}
+	}
+	for (i = 0; i < w->nr; i++) {
+		const struct irq_balance_item *it = &w->items[i];
+		u64 least = max(low, (it->load * fast) >> IRQ_BALANCE_SCALE_SHIFT);
+
+		if (!it->stay ||
+		    w->load[it->home] >= least + irq_balance_need(set, w->load[it->home]))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * irq_balance_place - Find the placement that is wanted
+ * @w:		workspace, with @fixed and @items
+ * @set:	settings
+ * @effort:	steps of work
+ *
+ * Nodes hold their devices' interrupts at first. Those whose worst CPU passes the
+ * limit let them go, the worst first, and it is tried again. If bringing remote
+ * interrupts back would make the worst CPU worse, they may stay.
+ */
+void irq_balance_place(struct irq_balance_work *w,
+		       const struct irq_balance_settings *set, u32 effort)
+{
+	u64 limit = IRQ_BALANCE_FULL / 100 * set->node_limit;
+	bool relaxed = false, again = true;
+	u32 i, round;
+
+	irq_balance_home(w);
+	w->worst = irq_balance_top(w);
+	w->spent = 0;
+	for (i = 0; i < w->nr_cpus; i++)
+		w->flags[i] &= ~IRQ_BALANCE_OPEN;
+	for (round = 0; again; round++) {
+		bool remote = false, forced = false;
+
+		for (i = 0; i < w->nr; i++) {
+			remote |= irq_balance_bind(w, &w->items[i], relaxed);
+			forced |= !w->items[i].stay;
+		}
+		if (!round && !irq_balance_hope(w, set))
+			return;
+		w->until = min(w->spent + effort, EFFORT_MAX);
+		irq_balance_solve(w, set);
+		again = set->node_limit < 100 && irq_balance_spill(w, limit);
+		/* No time to see whether others are relieved when the worst lets go */
+		while (w->spent >= 8 * IRQ_BALANCE_LOOK && again && irq_balance_spill(w, limit))
+			;
+		if (again)
+			continue;
+		if (relaxed) {
+			irq_balance_bring_back(w);
+		} else if (remote && irq_balance_top(w) > w->worst) {
+			relaxed = true;
+			again = true;
+		}
+	}
+}
+
+/**
+ * irq_balance_sort - Sort the items, heaviest first
+ * @w:	workspace, no placement made yet
+ */
+void irq_balance_sort(struct irq_balance_work *w)
+{
+	sort(w->items, w->nr, sizeof(*w->items), irq_balance_heavier, NULL);
+}

@@ -1,0 +1,783 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * DOC: irq-balance-plan
+ *
+ * The problem
+ * ~~~~~~~~~~~
+ *
+ * The core gives an interrupt to a CPU once, without knowing what it will
+ * cost, and leaves it there. Two busy devices may share a CPU for ever while
+ * other CPUs idle. Moving interrupts about is no cure in itself: a move costs
+ * cache warmth and may delay packets. So the planner stands still unless a
+ * change is worth it.
+ *
+ * Loads
+ * ~~~~~
+ *
+ * The load of an interrupt is the CPU time per second that it causes, scaled to
+ * a CPU of capacity 1024. On a CPU of capacity C it takes 1024/C times as much.
+ * The load of a CPU is the sum over its interrupts and its base load: softirq
+ * and interrupt time that belongs to no interrupt in the load map. The worst CPU
+ * is the one with the highest load.
+ *
+ * Each load is known by its mean over about 20 s, and by its deviation: the mean
+ * distance between the mean over 1 s and that over 20 s. The mean may be off by
+ * four deviations, and by an eighth of itself as long as there is no history; by
+ * half of that after 20 s, by a third after 40 s, and so on. In the first 2.5 s
+ * both count twice. If a load is off its mean by more than a quarter and more
+ * than three deviations for 100 ms, that is a step, and the mean starts anew. A
+ * step back within a minute is not followed: bursts and swings are known by
+ * their mean and their deviation.
+ *
+ * An interrupt above the share ``heavy`` of a CPU (2 %) is heavy until it falls
+ * below three quarters of it. Light interrupts are not moved.
+ *
+ * Decisions
+ * ~~~~~~~~~
+ *
+ * 1. Allowed CPUs. They are in the user's mask, online, housekeeping CPUs and in
+ *    the balancer's own list. A CPU that ran out of vectors gets no more
+ *    interrupts for a while.
+ * 2. Node. The node of a device holds its interrupts until its worst CPU passes
+ *    ``node_limit`` (80 %) although they are spread inside the node. They are
+ *    brought back when that leaves it at seven eighths of the limit, is worth a
+ *    move and makes the worst CPU no worse.
+ * 3. Placement. The lowest load of the worst CPU is searched for, with as few
+ *    moves as possible; loads within 1 % are equal. Where the worst CPU cannot
+ *    be relieved, the next ones are. Interrupts that move anyway go where they
+ *    share least: packages first, then last-level caches, then cores.
+ * 4. Gain. Moves that have CPUs in common are one plan. Its gain is the load of
+ *    the worst of these CPUs before it minus the highest load after it. Loads
+ *    that are on both sides of this difference cancel out; what all others may
+ *    be off by, as the root of the sum of the squares, is taken off. What is
+ *    left has to be ``min_gain`` (5 %) of the
+ *    worst CPU's load, and half of what makes an interrupt heavy. A move from a
+ *    CPU that is not allowed needs no gain.
+ * 5. Rest. An interrupt that moved stays for a second, and for twice as long
+ *    each time that it moves again within a minute of that. A move that had no
+ *    effect in eight passes is given up for 2 s, and for twice as long each
+ *    further time.
+ *
+ * For example, interrupts with 300, 200 and 100 ms/s share a CPU, and another CPU
+ * has one with 400 ms/s. Each may be off by 20 ms/s. The one with 100 ms/s is to
+ * move. The worst CPU falls from 600 to 500 ms/s, which both have then. On the
+ * first CPU only the interrupt that left differs: 20 ms/s. On the second one there
+ * are 400 and 100 ms/s instead of 300, 200 and 100 ms/s: three differ, the root
+ * of 3 * 20^2 is 35 ms/s. The plan gains 65 ms/s for sure and has to gain 30.
+ *
+ * An interrupt that takes 80 % of its CPU makes light ones wait, which no load
+ * shows. While there is such an interrupt, the light ones of a CPU count for up to
+ * a quarter of it, so that the heavy one goes where there are none.
+ *
+ * Policies
+ * ~~~~~~~~
+ *
+ * ``balance``
+ *	is what was described.
+ * ``rotate``
+ *	is the rule of 2003 for few heavy interrupts, without its randomness: if
+ *	there are fewer of them than CPUs and nothing else is to be moved, each
+ *	goes to the next allowed CPU every ``rotate_ms`` (1 s). It costs cache
+ *	warmth and, with NAPI, latency. It is there to be compared with.
+ * ``compact``
+ *	gathers heavy interrupts on as few CPUs of one package as take them at no
+ *	more than ``compact_limit`` (50 %) each, so that other CPUs sleep. It
+ *	costs latency. Above the limit it balances.
+ *
+ * Times
+ * ~~~~~
+ *
+ * Passes come every ``interval_ms`` (50 ms) while something changes, then half as
+ * often each time, up to four times that. If no interrupt is heavy there is no
+ * timer: the charge path starts a pass when an interrupt was charged 2 ms faster
+ * than a light one would have been.
+ */
+#include <linux/bitmap.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include "place.h"
+#include "policy.h"
+
+/* An interrupt that moved rests for so long (ms), and longer up to so often doubled */
+#define REST_MS		1000U
+#define CHURN_MS	60000U
+#define CHURN_MAX	6U
+
+/* Passes after which a move has failed, and ms until it is tried again */
+#define REFUSED		8U
+#define FAILED_MS	2000U
+#define FAILED_MAX	6U
+
+/* The slowest kick, ns */
+#define LIMIT_MAX	4000000000U
+
+/* An interrupt with that load (ns/s) saturates its CPU */
+#define SATURATES	(IRQ_BALANCE_FULL / 10 * 8)
+
+static u64 irq_balance_ns(u32 ms)
+{
+	return (u64)ms * 1000000;
+}
+
+static u64 irq_balance_heavy_load(const struct irq_balance_settings *set)
+{
+	return (u64)set->heavy * (IRQ_BALANCE_FULL / 1000);
+}
+
+/* An array out of the workspace, or only its size if there is none yet */
+static void *irq_balance_carve(void *mem, size_t *used, size_t nr, size_t size)
+{
+	size_t at = *used;
+
+	*used += (nr * size + sizeof(u64) - 1) & ~(sizeof(u64) - 1);
+	return mem ? mem + at : NULL;
+}
+
+static size_t irq_balance_layout(void *mem, struct irq_balance_work *w,
+				 size_t nr_irqs, size_t nr_cpus)
+{
+	size_t used = 0;
+	u32 level;
+
+	irq_balance_carve(mem, &used, 1, sizeof(*w));
+	w->items = irq_balance_carve(mem, &used, nr_irqs + 1, sizeof(*w->items));
+	w->cpu = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->cpu));
+	w->pos = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->pos));
+	w->scale = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->scale));
+	w->fixed = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->fixed));
+	w->error = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->error));
+	w->load = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->load));
+	w->head = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->head));
+	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
+		w->domain[level] = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->domain[0]));
+		w->first[level] = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->first[0]));
+	}
+	w->root = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->root));
+	w->touch = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->touch));
+	w->before = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->before));
+	w->after = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->after));
+	w->common = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->common));
+	w->flags = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->flags));
+	return used;
+}
+
+/**
+ * irq_balance_work_size - How much workspace a machine needs
+ * @nr_irqs:	most interrupts that a pass may be handed
+ * @nr_cpus:	CPUs, at least 1
+ *
+ * Return: bytes
+ */
+size_t irq_balance_work_size(unsigned int nr_irqs, unsigned int nr_cpus)
+{
+	struct irq_balance_work w;
+
+	return irq_balance_layout(NULL, &w, nr_irqs, nr_cpus);
+}
+
+/**
+ * irq_balance_set_work - Give the planner another workspace
+ * @bal:	the planner
+ * @mem:	workspace of irq_balance_work_size() bytes, aligned to 8
+ * @nr_irqs:	as given to irq_balance_work_size()
+ * @nr_cpus:	as given to irq_balance_work_size()
+ *
+ * Context: any; not during a pass.
+ */
+void irq_balance_set_work(struct irq_balance *bal, void *mem,
+			  unsigned int nr_irqs, unsigned int nr_cpus)
+{
+	u32 pos;
+
+	bal->work = mem;
+	memset(bal->work, 0, sizeof(*bal->work));
+	irq_balance_layout(mem, bal->work, nr_irqs, nr_cpus);
+	bal->work->nr_cpus = nr_cpus;
+	for (pos = 0; pos < nr_cpus; pos++)
+		bal->work->cpu[pos] = pos;
+}
+
+/**
+ * irq_balance_init - Start from nothing
+ * @bal:	the planner, zeroed before its first use
+ * @mem:	workspace of irq_balance_work_size() bytes, aligned to 8
+ * @nr_irqs:	as given to irq_balance_work_size()
+ * @nr_cpus:	as given to irq_balance_work_size()
+ *
+ * What was remembered of interrupts is void from now on. The state in the array
+ * of CPUs is the caller's to clear.
+ *
+ * Context: any; not during a pass.
+ */
+void irq_balance_init(struct irq_balance *bal, void *mem,
+		      unsigned int nr_irqs, unsigned int nr_cpus)
+{
+	u32 generation = bal->generation + 1;
+
+	memset(bal, 0, sizeof(*bal));
+	bal->generation = generation ? generation : 1;
+	bal->next = IRQ_BALANCE_NO_TIMER;
+	irq_balance_set_work(bal, mem, nr_irqs, nr_cpus);
+}
+
+/**
+ * irq_balance_why_name - The word for a reason
+ * @why:	the reason
+ *
+ * Return: the word, never NULL
+ */
+const char *irq_balance_why_name(enum irq_balance_why why)
+{
+	static const char * const names[IRQ_BALANCE_NR_WHYS] = {
+		[IRQ_BALANCE_WHY_NONE]		= "none",
+		[IRQ_BALANCE_WHY_IMBALANCE]	= "imbalance",
+		[IRQ_BALANCE_WHY_CAPACITY]	= "capacity",
+		[IRQ_BALANCE_WHY_LOCALITY]	= "locality",
+		[IRQ_BALANCE_WHY_AFFINITY]	= "affinity",
+		[IRQ_BALANCE_WHY_HOTPLUG]	= "hotplug",
+		[IRQ_BALANCE_WHY_ROTATE]	= "rotate",
+		[IRQ_BALANCE_WHY_COMPACT]	= "compact",
+		[IRQ_BALANCE_WHY_BEST]		= "best",
+		[IRQ_BALANCE_WHY_LIGHT]		= "light",
+		[IRQ_BALANCE_WHY_GAIN]		= "gain",
+		[IRQ_BALANCE_WHY_NOISE]		= "noise",
+		[IRQ_BALANCE_WHY_RESTING]	= "resting",
+		[IRQ_BALANCE_WHY_FAILED]	= "failed",
+		[IRQ_BALANCE_WHY_NODE]		= "node",
+		[IRQ_BALANCE_WHY_FULL]		= "full",
+		[IRQ_BALANCE_WHY_FIXED]		= "fixed",
+	};
+
+	return why < IRQ_BALANCE_NR_WHYS ? names[why] : "unknown";
+}
+
+/* Takes in the window of one interrupt; returns whether its load changes */
+static bool irq_balance_measure(struct irq_balance *bal, const struct irq_balance_settings *set,
+				u64 elapsed, const struct irq_balance_cpu *cpus,
+				unsigned int nr_cpus, struct irq_balance_irq *irq)
+{
+	struct irq_balance_state *st = irq->state;
+	u64 heavy = irq_balance_heavy_load(set);
+	bool was = st->heavy;
+
+	irq->target = irq->cpu;
+	irq->reason = IRQ_BALANCE_WHY_NONE;
+	irq->gain = 0;
+	if (st->generation != bal->generation) {
+		memset(st, 0, sizeof(*st));
+		st->generation = bal->generation;
+		st->cpu = irq->cpu;
+		was = false;
+	}
+	if (irq->cpu < nr_cpus && elapsed) {
+		/* A window on two kinds of CPU cannot be told apart */
+		if (st->cpu < nr_cpus && cpus[st->cpu].capacity != cpus[irq->cpu].capacity)
+			st->load.seen = false;
+		st->ran = irq->time != st->load.total;
+		irq_balance_average_update(&st->load, irq->time, elapsed,
+					   cpus[irq->cpu].capacity, true);
+	}
+	st->cpu = irq->cpu;
+	irq->load = st->load.mean;
+	heavy = was ? heavy * 3 / 4 : heavy;
+	st->heavy = irq->cpu < nr_cpus && irq->load >= heavy &&
+		    st->load.age_ms >= IRQ_BALANCE_STEP_MS;
+	bal->nr_heavy += st->heavy;
+	return st->heavy ? !was || st->load.run_ms : irq->cpu < nr_cpus && irq->load >= heavy;
+}
+
+/* Sees whether a move was done, and for how many passes it was not */
+static void irq_balance_arrive(const struct irq_balance *bal, u64 now,
+			       struct irq_balance_irq *irq)
+{
+	struct irq_balance_state *st = irq->state;
+	const struct irq_balance_cpu *cpus = bal->work->cpus;
+
+	if (bal->asked || bal->changed) {
+		WRITE_ONCE(st->hold, 0);
+		st->refused = 0;
+	}
+	if (st->away && irq->cpu < bal->work->nr_cpus && cpus[irq->cpu].node == irq->node)
+		st->away = false;
+	if (!st->planned)
+		return;
+	if (irq->cpu == st->target) {
+		st->churn = st->moved && now < st->hold + irq_balance_ns(CHURN_MS) ?
+			    min(st->churn + 1, CHURN_MAX) : 0;
+		st->moved = now;
+		if (st->planned != IRQ_BALANCE_WHY_ROTATE)
+			WRITE_ONCE(st->hold, now + (irq_balance_ns(REST_MS) << st->churn));
+		st->reason = st->planned;
+		st->refused = 0;
+		st->away = irq->node >= 0 && cpus[irq->cpu].node != irq->node;
+	} else if (!bal->observe && st->ran) {
+		/* The move of a silent one may wait for its next interrupt */
+		st->refused++;
+		if (st->refused % REFUSED == 0)
+			WRITE_ONCE(st->hold, now + irq_balance_ns(FAILED_MS <<
+								  (st->refused / REFUSED - 1)));
+		if (st->refused >= REFUSED * FAILED_MAX)
+			st->refused -= REFUSED;
+	}
+	st->planned = IRQ_BALANCE_WHY_NONE;
+}
+
+/* Finds the domains of one level: @first of each CPU, @end and @nr of each domain */
+static void irq_balance_domains(struct irq_balance_work *w, u32 level, size_t member)
+{
+	u32 pos, first = 0;
+
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		const void *a = &w->cpus[w->cpu[first]], *b = &w->cpus[w->cpu[pos]];
+
+		if (*(const u32 *)(a + member) != *(const u32 *)(b + member) ||
+		    (level && w->first[level - 1][pos] > first))
+			first = pos;
+		w->first[level][pos] = first;
+		if (first == pos)
+			w->domain[level][first].nr = 0;
+		w->domain[level][first].end = pos + 1;
+		w->domain[level][first].nr += w->cpus[w->cpu[pos]].usable;
+	}
+}
+
+static bool irq_balance_in_order(const struct irq_balance_work *w, u32 a, u32 b)
+{
+	const struct irq_balance_cpu *x = &w->cpus[a], *y = &w->cpus[b];
+
+	if (x->node != y->node)
+		return x->node < y->node;
+	if (x->package != y->package)
+		return x->package < y->package;
+	if (x->llc != y->llc)
+		return x->llc < y->llc;
+	return x->core != y->core ? x->core < y->core : a < b;
+}
+
+/* Brings the CPUs into the order of nodes, packages, caches, cores; mostly they are */
+static void irq_balance_order(struct irq_balance_work *w)
+{
+	u32 gap, i, j, cpu;
+
+	for (gap = w->nr_cpus / 2; gap; gap /= 2) {
+		for (i = gap; i < w->nr_cpus; i++) {
+			cpu = w->cpu[i];
+			for (j = i; j >= gap; j -= gap) {
+				if (!irq_balance_in_order(w, cpu, w->cpu[j - gap]))
+					break;
+				w->cpu[j] = w->cpu[j - gap];
+			}
+			w->cpu[j] = cpu;
+		}
+	}
+	for (i = 0; i < w->nr_cpus; i++)
+		w->pos[w->cpu[i]] = i;
+	irq_balance_domains(w, IRQ_BALANCE_NODE, offsetof(struct irq_balance_cpu, node));
+	irq_balance_domains(w, IRQ_BALANCE_PACKAGE, offsetof(struct irq_balance_cpu, package));
+	irq_balance_domains(w, IRQ_BALANCE_LLC, offsetof(struct irq_balance_cpu, llc));
+	irq_balance_domains(w, IRQ_BALANCE_CORE, offsetof(struct irq_balance_cpu, core));
+}
+
+/*
+ * An interrupt that saturates its CPU makes light ones there wait, which is in no
+ * load. While there is one, light ones count for up to a quarter of a CPU wherever
+ * they are, so that it leaves them.
+ */
+static void irq_balance_add_waiting(struct irq_balance_work *w,
+				    const struct irq_balance_irq *irqs, unsigned int nr_irqs)
+{
+	u64 *light = w->after, wait;
+	bool saturated = false;
+	u32 i, pos;
+
+	memset(light, 0, w->nr_cpus * sizeof(*light));
+	for (i = 0; i < nr_irqs; i++) {
+		if (irqs[i].cpu >= w->nr_cpus)
+			continue;
+		saturated |= irqs[i].load >= SATURATES;
+		if (!irqs[i].state->heavy)
+			light[w->pos[irqs[i].cpu]] += irqs[i].load;
+	}
+	for (pos = 0; pos < w->nr_cpus && saturated; pos++) {
+		wait = min(light[pos], IRQ_BALANCE_FULL);
+		w->fixed[pos] += div_u64(IRQ_BALANCE_FULL / 4 * wait,
+					 wait + IRQ_BALANCE_FULL / 1000);
+	}
+}
+
+/* How far off a load may be; the user who asks for a pass takes it as it is */
+static u64 irq_balance_error(const struct irq_balance *bal, const struct irq_balance_average *avg)
+{
+	return bal->asked ? 0 : irq_balance_average_error(avg);
+}
+
+/* Sorts the machine into what may be moved and what is given */
+static void irq_balance_collect(struct irq_balance *bal, u64 now,
+				struct irq_balance_cpu *cpus,
+				struct irq_balance_irq *irqs, unsigned int nr_irqs)
+{
+	struct irq_balance_work *w = bal->work;
+	u32 pos, i;
+
+	irq_balance_order(w);
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		const struct irq_balance_cpu *cpu = &cpus[w->cpu[pos]];
+
+		w->scale[pos] = (IRQ_BALANCE_CAPACITY << IRQ_BALANCE_SCALE_SHIFT) / cpu->capacity;
+		w->fixed[pos] = cpu->base.mean;
+		w->error[pos] = irq_balance_error(bal, &cpu->base);
+		w->flags[pos] = cpu->usable && !cpu->full ? IRQ_BALANCE_ROOM : 0;
+	}
+	for (i = 0; i < nr_irqs; i++) {
+		for (pos = 0; irqs[i].state->away && pos < w->nr_cpus;
+		     pos = w->domain[IRQ_BALANCE_NODE][pos].end) {
+			if (cpus[w->cpu[pos]].node == irqs[i].node)
+				w->flags[pos] |= IRQ_BALANCE_AWAY;
+		}
+	}
+	w->nr = 0;
+	for (i = 0; i < nr_irqs; i++) {
+		struct irq_balance_irq *irq = &irqs[i];
+		struct irq_balance_state *st = irq->state;
+		struct irq_balance_item *it = &w->items[w->nr];
+		bool allowed;
+
+		if (irq->cpu >= w->nr_cpus)
+			continue;
+		pos = w->pos[irq->cpu];
+		allowed = irq->allowed && cpus[irq->cpu].usable && test_bit(irq->cpu, irq->allowed);
+		if (!irq->allowed)
+			st->why = IRQ_BALANCE_WHY_FIXED;
+		else if (!st->heavy)
+			st->why = IRQ_BALANCE_WHY_LIGHT;
+		else if (now < st->hold)
+			st->why = st->refused ? IRQ_BALANCE_WHY_FAILED : IRQ_BALANCE_WHY_RESTING;
+		if (!st->heavy || !irq->allowed || (now < st->hold && allowed)) {
+			w->fixed[pos] += irq_balance_cost(w, irq->load, pos);
+			w->error[pos] += irq_balance_cost(w, irq_balance_error(bal, &st->load),
+							  pos);
+			continue;
+		}
+		it->load = irq->load;
+		it->error = irq_balance_error(bal, &st->load);
+		it->allowed = irq->allowed;
+		it->irq = i;
+		it->home = pos;
+		it->node = irq->node;
+		w->nr++;
+	}
+	irq_balance_home(w);
+	for (pos = 0; pos < w->nr_cpus; pos++)
+		cpus[w->cpu[pos]].load = w->load[pos];
+	irq_balance_add_waiting(w, irqs, nr_irqs);
+	irq_balance_sort(w);
+}
+
+static u32 irq_balance_root(struct irq_balance_work *w, u32 pos)
+{
+	while (w->root[pos] != pos) {
+		w->root[pos] = w->root[w->root[pos]];
+		pos = w->root[pos];
+	}
+	return pos;
+}
+
+static bool irq_balance_is_near(const struct irq_balance_work *w,
+				const struct irq_balance_item *it, u32 pos)
+{
+	return it->node < 0 || w->cpus[w->cpu[pos]].node == it->node;
+}
+
+/* In units of 2^10 ns/s, so that the squares of thousands fit 64 bits */
+static u64 irq_balance_product(u64 a, u64 b)
+{
+	return min(a >> 10, 1ULL << 24) * min(b >> 10, 1ULL << 24);
+}
+
+/* What the moves do to the CPUs that they connect, and whether that is worth it */
+static void irq_balance_assess(struct irq_balance_work *w,
+			       const struct irq_balance_settings *set)
+{
+	struct irq_balance_item *it, *end = w->items + w->nr;
+	struct irq_balance_touch *t;
+	u32 pos;
+
+	memset(w->touch, 0, w->nr_cpus * sizeof(*w->touch));
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		w->root[pos] = pos;
+		w->before[pos] = w->fixed[pos];
+		w->common[pos] = 0;
+	}
+	for (it = w->items; it < end; it++) {
+		w->before[it->home] += irq_balance_cost(w, it->load, it->home);
+		w->root[irq_balance_root(w, it->place)] = irq_balance_root(w, it->home);
+	}
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		t = &w->touch[irq_balance_root(w, pos)];
+		if (w->before[pos] >= t->before) {
+			t->before = w->before[pos];
+			t->worst = pos;
+		}
+	}
+	/* The squares of what the loads may be off by, before and after */
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		t = &w->touch[irq_balance_root(w, pos)];
+		w->before[pos] = irq_balance_product(w->error[pos], w->error[pos]);
+		w->after[pos] = w->before[pos];
+		w->common[pos] = t->worst == pos ? w->before[pos] : 0;
+		t->worth = true;
+	}
+	for (it = w->items; it < end; it++) {
+		u64 before = irq_balance_cost(w, it->error, it->home);
+		u64 after = irq_balance_cost(w, it->error, it->place);
+
+		t = &w->touch[irq_balance_root(w, it->home)];
+		w->before[it->home] += irq_balance_product(before, before);
+		w->after[it->place] += irq_balance_product(after, after);
+		/* On both sides only the difference counts: (a - b)^2 = a^2 + b^2 - 2ab */
+		if (t->worst == it->home)
+			w->common[it->place] += irq_balance_product(before, after);
+		if (it->place == it->home)
+			continue;
+		t->forced |= !w->cpus[w->cpu[it->home]].usable ||
+			     !test_bit(w->cpu[it->home], it->allowed);
+		if (!irq_balance_is_near(w, it, it->home) && irq_balance_is_near(w, it, it->place))
+			t->near += irq_balance_cost(w, it->load, it->home);
+	}
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		u64 need, error;
+
+		t = &w->touch[irq_balance_root(w, pos)];
+		t->after = max(t->after, w->load[pos]);
+		need = w->load[pos] + irq_balance_need(set, t->before);
+		error = w->before[t->worst] + w->after[pos] - 2 * w->common[pos];
+		if (t->before < need ||
+		    irq_balance_product(t->before - need, t->before - need) < error)
+			t->worth = false;
+	}
+}
+
+/* Why an item is left where it is */
+static enum irq_balance_why irq_balance_why_home(const struct irq_balance_work *w,
+						 const struct irq_balance_item *it)
+{
+	u32 pos;
+
+	for (pos = it->first; pos < it->end; pos++) {
+		if (pos != it->home && irq_balance_may(w, it, pos))
+			return it->held ? IRQ_BALANCE_WHY_NODE : IRQ_BALANCE_WHY_BEST;
+	}
+	return IRQ_BALANCE_WHY_FULL;
+}
+
+/**
+ * irq_balance_judge - Keep of a placement what is worth it
+ * @bal:	the planner
+ * @set:	settings
+ * @irqs:	the interrupts
+ *
+ * Return: number of moves
+ */
+static unsigned int irq_balance_judge(struct irq_balance *bal,
+				      const struct irq_balance_settings *set,
+				      struct irq_balance_irq *irqs)
+{
+	struct irq_balance_work *w = bal->work;
+	unsigned int moves = 0;
+	struct irq_balance_item *it;
+
+	irq_balance_assess(w, set);
+	bal->before = 0;
+	bal->after = 0;
+	for (it = w->items; it < w->items + w->nr; it++) {
+		const struct irq_balance_touch *t = &w->touch[irq_balance_root(w, it->home)];
+		struct irq_balance_state *st = irqs[it->irq].state;
+		u64 need = irq_balance_need(set, t->before);
+
+		if (it->place == it->home) {
+			st->why = irq_balance_why_home(w, it);
+			continue;
+		}
+		if (t->forced || t->worth || (t->near && t->near >= need)) {
+			bal->before = max(bal->before, t->before);
+			bal->after = max(bal->after, t->after);
+			moves++;
+			continue;
+		}
+		st->why = t->before >= t->after + need ? IRQ_BALANCE_WHY_NOISE :
+							 IRQ_BALANCE_WHY_GAIN;
+		it->place = it->home;
+	}
+	return moves;
+}
+
+/* Finds a placement that is worth its moves; the thorough search only if a quick one finds one */
+static void irq_balance_search(struct irq_balance *bal, const struct irq_balance_settings *set,
+			       struct irq_balance_irq *irqs)
+{
+	struct irq_balance_work *w = bal->work;
+	unsigned int moves;
+
+	irq_balance_place(w, set, IRQ_BALANCE_LOOK);
+	moves = irq_balance_judge(bal, set, irqs);
+	if (moves && !bal->observe && w->spent < IRQ_BALANCE_THOROUGH) {
+		irq_balance_place(w, set, IRQ_BALANCE_THOROUGH);
+		moves = irq_balance_judge(bal, set, irqs);
+	}
+	if (moves)
+		return;
+	/* Moves that are worth it may be connected with others that are not */
+	irq_balance_home(w);
+	irq_balance_settle(w, set);
+	irq_balance_judge(bal, set, irqs);
+}
+
+static enum irq_balance_why irq_balance_reason(const struct irq_balance_work *w,
+					       const struct irq_balance_item *it)
+{
+	if (!w->cpus[w->cpu[it->home]].usable || !test_bit(w->cpu[it->home], it->allowed))
+		return IRQ_BALANCE_WHY_AFFINITY;
+	if (!irq_balance_is_near(w, it, it->home) && irq_balance_is_near(w, it, it->place))
+		return IRQ_BALANCE_WHY_LOCALITY;
+	if (w->scale[it->place] < w->scale[it->home])
+		return IRQ_BALANCE_WHY_CAPACITY;
+	return IRQ_BALANCE_WHY_IMBALANCE;
+}
+
+/* Asks for the moves of the placement */
+static void irq_balance_publish(struct irq_balance *bal, struct irq_balance_irq *irqs,
+				enum irq_balance_why policy)
+{
+	struct irq_balance_work *w = bal->work;
+	struct irq_balance_item *it;
+
+	for (it = w->items; it < w->items + w->nr; it++) {
+		struct irq_balance_irq *irq = &irqs[it->irq];
+
+		if (it->place == it->home)
+			continue;
+		irq->target = w->cpu[it->place];
+		irq->reason = irq_balance_reason(w, it);
+		if (policy && irq->reason != IRQ_BALANCE_WHY_AFFINITY)
+			irq->reason = policy;
+		irq->gain = bal->before - min(bal->before, bal->after);
+		irq->state->target = irq->target;
+		irq->state->planned = irq->reason;
+		irq->state->why = irq->reason;
+		bal->nr_moves++;
+	}
+}
+
+/* The time in which a rate (ns/s) charges one quantum, ns */
+static u32 irq_balance_limit(u64 rate)
+{
+	/* In units of 2^11 ns/s */
+	u64 limit = (u64)IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL >> 11;
+	u32 per = min_t(u64, rate >> 11, ~0U);
+
+	return per ? min_t(u64, div_u64(limit, per), LIMIT_MAX) : LIMIT_MAX;
+}
+
+/**
+ * irq_balance_heavy_limit - The limit of an interrupt that no pass has seen
+ * @set:	settings
+ *
+ * Return: ns in which an interrupt that is just heavy charges one quantum
+ */
+u32 irq_balance_heavy_limit(const struct irq_balance_settings *set)
+{
+	return irq_balance_limit(irq_balance_heavy_load(set));
+}
+
+/* A light interrupt kicks when it turns heavy, a heavy one when it makes a step up */
+static void irq_balance_set_limit(const struct irq_balance *bal,
+				  const struct irq_balance_settings *set,
+				  const struct irq_balance_cpu *cpus, unsigned int nr_cpus,
+				  const struct irq_balance_irq *irq)
+{
+	struct irq_balance_state *st = irq->state;
+	u64 rate = irq_balance_heavy_load(set);
+
+	if (irq->cpu >= nr_cpus || bal->interval_ms == set->interval_ms) {
+		WRITE_ONCE(st->limit, IRQ_BALANCE_LIMIT_NEVER);
+		return;
+	}
+	if (st->heavy)
+		rate = st->load.mean + irq_balance_average_off(&st->load);
+	rate = min(rate, IRQ_BALANCE_LOAD_MAX);
+	WRITE_ONCE(st->limit, irq_balance_limit(div_u64(rate * IRQ_BALANCE_CAPACITY,
+							cpus[irq->cpu].capacity)));
+}
+
+/* Short while something changes, longer when nothing does, none without heavy ones */
+static void irq_balance_pace(struct irq_balance *bal, const struct irq_balance_settings *set,
+			     u64 now, bool changes)
+{
+	u32 ms = 0;
+
+	if (changes)
+		ms = set->interval_ms;
+	else if (bal->nr_heavy)
+		ms = clamp(2 * bal->interval_ms, set->interval_ms, 4 * set->interval_ms);
+	bal->interval_ms = ms;
+	bal->next = ms ? now + irq_balance_ns(ms) : IRQ_BALANCE_NO_TIMER;
+}
+
+/**
+ * irq_balance_pass - One pass: measure, plan, ask for moves
+ * @bal:	the planner
+ * @set:	settings
+ * @now:	clock in ns, above 0, never going back
+ * @cpus:	the CPUs, by number
+ * @nr_cpus:	how many, as given to irq_balance_init()
+ * @irqs:	the interrupts, in rising order
+ * @nr_irqs:	how many, at most as given to irq_balance_init()
+ *
+ * Every interrupt whose @target is not its @cpu is to be moved there. The next
+ * pass sees whether it was. The time of the next pass is in &irq_balance.next.
+ *
+ * Context: any; the caller serialises passes. No allocation, no recursion.
+ *
+ * Return: number of moves
+ */
+unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_settings *set,
+			      u64 now, struct irq_balance_cpu *cpus, unsigned int nr_cpus,
+			      struct irq_balance_irq *irqs, unsigned int nr_irqs)
+{
+	struct irq_balance_work *w = bal->work;
+	u64 elapsed = bal->last ? now - bal->last : 1;
+	bool changes = false;
+	unsigned int i;
+
+	if (bal->last && elapsed < IRQ_BALANCE_WINDOW_MIN)
+		elapsed = 0;
+	if (elapsed)
+		bal->last = now;
+	bal->probe = bal->kicked ? 2 : bal->probe - !!bal->probe;
+	bal->kicked = false;
+	bal->nr_moves = 0;
+	bal->nr_heavy = 0;
+	w->cpus = cpus;
+	for (i = 0; i < nr_cpus && elapsed; i++)
+		irq_balance_average_update(&cpus[i].base, cpus[i].time, elapsed,
+					   IRQ_BALANCE_CAPACITY, false);
+	for (i = 0; i < nr_irqs; i++) {
+		changes |= irq_balance_measure(bal, set, elapsed, cpus, nr_cpus, &irqs[i]);
+		irq_balance_arrive(bal, now, &irqs[i]);
+	}
+	irq_balance_collect(bal, now, cpus, irqs, nr_irqs);
+
+	irq_balance_search(bal, set, irqs);
+	irq_balance_publish(bal, irqs, irq_balance_apply_policy(bal, set, now));
+	bal->asked = false;
+	bal->changed = false;
+
+	changes |= bal->probe || (bal->nr_moves && !bal->observe);
+	irq_balance_pace(bal, set, now, changes);
+	for (i = 0; i < nr_irqs; i++)
+		irq_balance_set_limit(bal, set, cpus, nr_cpus, &irqs[i]);
+	return bal->nr_moves;
+}
