@@ -3,7 +3,7 @@
 #   . "$(dirname "$0")/lib.sh"
 #
 #   die REASON [NEXT STEP]         say why and what to do, exit 1
-#   writable DIR                   make DIR, or refuse
+#   writable DIR                   make DIR, or refuse; also where this repository cannot be built
 #   need PROGRAM PACKAGE ...       install what is missing, through apt
 #   need_build_tools               what a kernel build takes
 #   need_qemu                      sets $QEMU to a QEMU of 8.1 or newer
@@ -51,6 +51,7 @@ usage() {
 have() { command -v "$1" >/dev/null 2>&1; }
 
 writable() {
+	case $1$TOP in *[[:space:]]*) die "make cannot work in a path with a blank: $TOP, $1" "move this directory" ;; esac
 	mkdir -p "$1" 2>/dev/null && [ -w "$1" ] ||
 		die "cannot write in $1" "name a directory for all that is made: BUILD=/elsewhere $me ..."
 }
@@ -108,7 +109,6 @@ need() {
 }
 
 need_build_tools() {
-	case $BUILD$TOP in *[[:space:]]*) die "make cannot work in a path with a blank: $TOP, $BUILD" "move this directory" ;; esac
 	writable "$BUILD"
 	need gcc gcc make make flex flex bison bison bc bc perl perl python3 python3 \
 		ld binutils xz xz-utils git git ccache ccache \

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -52,15 +51,19 @@ static void record(unsigned int span, uint64_t n)
 	histogram[span][marks][n < MAX ? n : MAX]++;
 }
 
-/* Before each instruction; data is its address if that is one of those that matter */
+/* Before each instruction that does not matter */
+static void other(unsigned int cpu, void *data)
+{
+	count++;
+}
+
+/* Before each that does; data is its address */
 static void executed(unsigned int cpu, void *data)
 {
 	uint64_t addr = (uintptr_t)data;
 	unsigned int m;
 
 	count++;
-	if (!addr)
-		return;
 	for (m = 0; m < nr_marks; m++)
 		marks |= (mark[m] == addr) << m;
 	if (addr == start) {
@@ -81,15 +84,6 @@ static void executed(unsigned int cpu, void *data)
 	}
 }
 
-static bool matters(uint64_t addr)
-{
-	unsigned int m;
-
-	for (m = 0; m < nr_marks && mark[m] != addr; m++)
-		;
-	return m < nr_marks || addr == start || addr == middle || addr == stop || addr == skip;
-}
-
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t i, n = qemu_plugin_tb_n_insns(tb);
@@ -97,9 +91,13 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t addr = qemu_plugin_insn_vaddr(insn);
+		bool matters = addr == start || addr == middle || addr == stop || addr == skip;
+		unsigned int m;
 
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, QEMU_PLUGIN_CB_NO_REGS,
-						       (void *)(uintptr_t)(matters(addr) ? addr : 0));
+		for (m = 0; m < nr_marks; m++)
+			matters |= mark[m] == addr;
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, matters ? executed : other, QEMU_PLUGIN_CB_NO_REGS,
+						       (void *)(uintptr_t)addr);
 	}
 }
 
@@ -123,24 +121,22 @@ static void finish(qemu_plugin_id_t id, void *data)
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info,
 			       int argc, char **argv)
 {
-	static const struct { const char *name; uint64_t *value; } words[] = {
-		{ "start=", &start }, { "middle=", &middle }, { "stop=", &stop }, { "skip=", &skip }, { "mark=", NULL },
-	};
-	unsigned int i, w;
+	unsigned long long v;
+	int i;
 
 	for (i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "out=", 4))
 			out = argv[i] + 4;
-		for (w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
-			size_t length = strlen(words[w].name);
-
-			if (strncmp(argv[i], words[w].name, length))
-				continue;
-			if (words[w].value)
-				*words[w].value = strtoull(argv[i] + length, NULL, 16);
-			else if (nr_marks < MARKS)
-				mark[nr_marks++] = strtoull(argv[i] + length, NULL, 16);
-		}
+		else if (sscanf(argv[i], "start=%llx", &v) == 1)
+			start = v;
+		else if (sscanf(argv[i], "middle=%llx", &v) == 1)
+			middle = v;
+		else if (sscanf(argv[i], "stop=%llx", &v) == 1)
+			stop = v;
+		else if (sscanf(argv[i], "skip=%llx", &v) == 1)
+			skip = v;
+		else if (sscanf(argv[i], "mark=%llx", &v) == 1 && nr_marks < MARKS)
+			mark[nr_marks++] = v;
 	}
 	if (!start || !stop || !out) {
 		fprintf(stderr, "plugin: start=, stop= and out= are needed\n");

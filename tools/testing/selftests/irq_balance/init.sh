@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# bare-in-guest WHAT[,WHAT...] SECONDS CPU...: all there is in a guest, with busybox
+# init.sh WHAT[,WHAT...] SECONDS CPU...: the init of an initramfs with busybox
 #
-#   spread	the interrupts of the module beat are crowded on CPU0 and raised: each
+#   spread	the interrupts of test_modules/beat.ko are crowded on CPU0 and raised: each
 #		has to end on one of the CPUs that are named, and none has more than it must
 #   torture	the mover, for SECONDS
 #   sleep	while interrupts move, in each way that /ways names: "deep" for S3,
