@@ -10,8 +10,8 @@
 #   kexec	into /bzImage with /second.cpio and the words of /second
 #   orders	8259A: the order of service before and after S3
 # Prints TAP, and reboots.
-busybox mkdir -p /tmp /dev
-busybox --install -s /bin
+/bin/busybox mkdir -p /tmp /dev
+/bin/busybox --install -s /bin
 export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
