@@ -99,7 +99,7 @@ def lines(out, runs):
     scenes = sorted({run['scene'] for run in runs})
     figure, axes = pyplot().subplots(len(scenes), 2, figsize=(11, 2.9 * len(scenes)), squeeze=False, sharey='row', constrained_layout=True)
     for run in runs[:2 * len(scenes)]:
-        axis, samples = axes[scenes.index(run['scene'])][run['state'] == 'on'], run['samples']
+        axis, samples = axes[scenes.index(run['scene'])][int(run['state'] == 'on')], run['samples']
         origin = list(run['marks'].values())[0]
         for cpu in range(1, len(samples[0])):
             axis.plot([b[0] - origin for b in samples[10:]],

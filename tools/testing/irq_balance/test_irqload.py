@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """irqload on made-up trees and recordings: python3 -m unittest test_irqload"""
 import contextlib
-import importlib.machinery
 import importlib.util
 import io
 import json
@@ -13,11 +12,9 @@ import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload')
-loader = importlib.machinery.SourceFileLoader('irqload', PROGRAM)
-irqload = importlib.util.module_from_spec(importlib.util.spec_from_loader('irqload', loader))
-loader.exec_module(irqload)
+import irqload
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
 WORK = tempfile.TemporaryDirectory()
 FILES = ('load_time_ns', 'load_soft_ns', 'load_thread_ns', 'load_count')
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'record')
+RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'record.py')
 # Two interrupts take 30 % of CPU 0 each while CPU 1 idles; after three passes
 # that agree one of them is moved. (ns, CPU of interrupt 25)
 PASSES = [(1000000000, 0), (1040400000, 0), (1090500000, 0), (1140900000, 0), (1190700000, 1), (1290800000, 1)]

@@ -161,13 +161,19 @@ pic)
 	done
 	check "the master's orders hold with auto-EOI, and afterwards" $good 16
 
-	if grep -q 'spurious 8259A' <(dmesg); then bad "spurious interrupts"; else ok "no spurious interrupts"; fi
+	if dmesg | grep -q 'spurious 8259A'; then
+		bad "spurious interrupts"
+	else
+		ok "no spurious interrupts"
+	fi
 	;;
 uart)
 	# The command line names an order that there is not.
-	logged "a message names the range" "i8259_priority=9,14: must be MASTER\[,SLAVE\] (MASTER 0..7, SLAVE 8..15)"
+	logged "a message names the range" \
+		"i8259_priority=9,14: must be MASTER\[,SLAVE\] (MASTER 0..7, SLAVE 8..15)"
 	check "not in force" "$(cat $sys/priority)" default
-	check "the order is the default" "$(cut -d' ' -f1,2 $sys/order)" "$("$pic_order" 0 8 | cut -d' ' -f1,3)"
+	check "the order is the default" "$(cut -d' ' -f1,2 $sys/order)" \
+		"$("$pic_order" 0 8 | cut -d' ' -f1,3)"
 	# Real devices: UARTs that no driver has opened
 	load_module io=0x2f8,0x3e8,0x2e8 irq=3,5,12
 	find_lines
@@ -181,10 +187,10 @@ auto)
 	fi
 	check "auto reads back" "$(cat $sys/priority)" auto
 	cat $sys/best 2>/dev/null && bad "a best order before anything was measured"
-	# the scene's UART, all times times 4
+	# The scene's UART; four of its seconds are one of the FAQ's
 	echo 1 >$sys/interval_s
 	echo $((1194 * 4)) >$sys/deadline_us/3
-	# not to be about the timer, which nothing here makes in time
+	# The timer is left out: nothing here makes it in time
 	echo 1000000 >$sys/deadline_us/0 || bad "no deadline for the timer"
 	load_module testdev=1 io=0x3e8 irq=3 scale=4
 	for _ in 1 2 3; do

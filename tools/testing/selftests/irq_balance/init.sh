@@ -13,9 +13,9 @@
 /bin/busybox mkdir -p /tmp /dev
 /bin/busybox --install -s /bin
 export PATH=/bin
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t debugfs debugfs /sys/kernel/debug
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t debugfs none /sys/kernel/debug
 [ -e /dev/rtc0 ] || mount -t devtmpfs dev /dev 2>/dev/null
 balancer=/sys/kernel/irq_balance beat=/sys/module/beat/parameters
 what=$1 seconds=$2
@@ -24,7 +24,9 @@ cpus=$*
 
 result() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 where() { cat "/proc/irq/$1/effective_affinity_list"; }
-places() { echo "# $1: $(for irq in $sources; do echo "$irq:CPU$(where "$irq")"; done | tr '\n' ' ')"; }
+places() {
+	echo "# $1: $(for irq in $sources; do echo "$irq:CPU$(where "$irq")"; done | tr '\n' ' ')"
+}
 masks() { grep . /proc/irq/*/smp_affinity 2>/dev/null; }
 hotplug() {
 	for cpu in /sys/devices/system/cpu/cpu[1-9]/online; do echo "$1" >"$cpu" || return; done
@@ -33,7 +35,9 @@ raise() {
 	echo "$1" >$beat/run
 	[ "$1" = 0 ] || return
 	tries=0
-	until [ "$(cat $beat/raised)" = "$(cat $beat/handled)" ] || [ $((tries += 1)) -gt 100 ]; do usleep 100000; done
+	until [ "$(cat $beat/raised)" = "$(cat $beat/handled)" ] || [ $((tries += 1)) -gt 100 ]; do
+		usleep 100000
+	done
 	[ "$(cat $beat/raised)" -gt 1000 ] && [ "$(cat $beat/raised)" = "$(cat $beat/handled)" ]
 	result $? "no interrupt is lost: raised $(cat $beat/raised), handled $(cat $beat/handled)"
 }
@@ -52,7 +56,8 @@ gets_spread() {
 }
 moves() { cat $balancer/stats/moves_rotate; }
 restless() {
-	for word in interval_min_ms=20 interval_max_ms=40 cooldown_ms=20 rotate_ms=20 policy=rotate state=on; do
+	for word in interval_min_ms=20 interval_max_ms=40 cooldown_ms=20 rotate_ms=20 \
+		policy=rotate state=on; do
 		echo "${word#*=}" >"$balancer/${word%=*}"
 	done
 	raise 1
@@ -127,7 +132,8 @@ kexec_away() {
 }
 
 torture() {
-	insmod /torture.ko && insmod /balance_torture.ko stat_interval=30 && sleep "$seconds" && rmmod balance_torture
+	insmod /torture.ko && insmod /balance_torture.ko stat_interval=30 &&
+		sleep "$seconds" && rmmod balance_torture
 	result $? "the torture test comes and goes"
 }
 
@@ -151,7 +157,9 @@ if [ "$what" = orders ]; then
 else
 	insmod /beat.ko
 	sources=$(grep -lx beat /sys/kernel/irq/*/actions | cut -d/ -f 5)
-	for irq in $sources; do echo "# irq $irq: $(cat "/sys/kernel/irq/$irq/chip_name" "/sys/kernel/irq/$irq/balance_status" | tr '\n' ' ')"; done
+	for irq in $sources; do
+		cd "/sys/kernel/irq/$irq" && echo "# irq $irq: $(cat chip_name) $(cat balance_status)"
+	done
 	[ "$(echo $sources | wc -w)" -ge 3 ]
 	result $? "there are interrupts to move"
 	for word in $(echo "$what" | tr , ' '); do

@@ -226,7 +226,7 @@ def ksoftirqd(case, total):
 
 
 def dies(case, total):
-    """A thread that dies of a BUG() is all that ends."""
+    """A thread that dies is all that ends."""
     module(msi=1, oops=0)
     run({0: (0, 0, 0, 1000, 50), 1: (0, 0, 0, 1000, 50)})
     before = account()

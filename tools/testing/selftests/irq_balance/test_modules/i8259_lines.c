@@ -215,7 +215,7 @@ static void run_trial(struct seq_file *m, u32 lines, bool auto_eoi)
 		if (lines & BIT(line))
 			line_set(line, true);
 	}
-	udelay(50);
+	mdelay(1);
 	irr = inb(0x20) | inb(0xa0) << 8;
 	local_irq_restore(flags);
 
@@ -371,8 +371,8 @@ static int scene_show(struct seq_file *m, void *v)
 	sort(delays, nr_delays, sizeof(*delays), compare_u32, NULL);
 	for (unsigned int i = 0; i < nr_delays; i++)
 		total += delays[i];
-	seq_printf(m, "requests %u mean_us %llu p99_us %u chars %u lost %u overruns %u\n", nr_delays,
-		   div_u64(total, max(nr_delays, 1) * 1000 * scale),
+	seq_printf(m, "requests %u mean_us %llu p99_us %u chars %u lost %u overruns %u\n",
+		   nr_delays, div_u64(total, max(nr_delays, 1) * 1000 * scale),
 		   delays[nr_delays * 99 / 100] / 1000 / scale, chars, lost, flags);
 	kfree(delays);
 	return 0;
@@ -408,7 +408,8 @@ static int __init i8259_lines_init(void)
 		wanted |= BIT(irq[i]);
 	for (unsigned int line = 0; line < 16; line++) {
 		/* Those that are busy have a driver and can do without us */
-		if ((wanted & BIT(line)) && !request_irq(line, pend_handler, 0, "i8259_lines", &dir))
+		if ((wanted & BIT(line)) &&
+		    !request_irq(line, pend_handler, 0, "i8259_lines", &dir))
 			requested |= BIT(line);
 	}
 

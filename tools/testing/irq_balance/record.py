@@ -202,7 +202,7 @@ def rates(machine, before, after):
 def convert(text):
     found = passes(text)
     machine = Machine(found)
-    out = ['# Recorded by tools/testing/irq_balance/record: %d passes' % len(found)]
+    out = ['# Recorded: %d passes' % len(found)]
     settings = next((p.settings for p in found if p.settings), None)
     if settings:
         out.append('# set ' + ' '.join('%s=%s' % pair for pair in settings.items()))
