@@ -85,7 +85,7 @@ class Git:
         return self.run(*args, **more).stdout.decode(errors='surrogateescape').strip('\n')
 
     def at(self, tree, *args):
-        """What git says in another tree; '' where it fails."""
+        """The output of git in another tree; '' where it fails."""
         done = subprocess.run(['git', '-C', tree, *args], env=self.plain, capture_output=True, check=False)
         return '' if done.returncode else done.stdout.decode(errors='replace').strip('\n')
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""walk.py TOP: do what the documentation says, and see what it says one will see
+"""walk.py TOP: run the documentation's commands, and compare what they print
 
 Runs in a guest whose machine is busy. A block of commands is one that follows
 a mark, in .rst files ".. walk" and in .md files "<!-- walk -->". Lines that

@@ -66,7 +66,7 @@ def capture(seconds):
     os.mkdir(mine)
     try:
         write(mine + '/buffer_size_kb', '8192')
-        # Last the one with which the next pass begins to tell everything
+        # Enabled last: with this event the next pass reports everything
         for event in ('irq', 'base', 'plan', 'move', 'propose', 'fail', 'state', 'settings',
                       'cpu'):
             write('%s/events/irq_balance/irq_balance_%s/enable' % (mine, event), '1')
@@ -86,14 +86,14 @@ def fields(text):
 
 
 class Pass:
-    """One pass of the balancer: what it was told and what it said."""
+    """One pass of the balancer: its input and its decisions."""
     def __init__(self):
         self.cpus, self.irqs, self.base, self.moves, self.settings = {}, {}, {}, [], None
         self.now, self.asked = None, False
 
 
 def passes(text):
-    """The passes of a capture, from the first that tells of the CPUs on."""
+    """The passes of a capture, from the first that has the CPUs on."""
     found, now = [], Pass()
     for line in text.splitlines():
         match = EVENT.search(line)
@@ -124,7 +124,7 @@ def passes(text):
     while found and not found[0].cpus:
         found.pop(0)
     if not found:
-        die('no pass of the balancer in this capture that tells of the CPUs',
+        die('no pass of the balancer in this capture that has the CPUs',
             'record all events of irq_balance, and begin while the balancer runs')
     if len(found) < 2:
         die('the balancer made one pass only: no interrupt is heavy, so it sleeps',
@@ -154,7 +154,7 @@ class Machine:
         self.cpus, self.irqs = {}, {}
         for one in found:
             for cpu, value in one.cpus.items():
-                # What an offline CPU says of itself is old
+                # The values of an offline CPU are old
                 if value['online'] == '1':
                     self.cpus.setdefault(cpu, value)
         for one in found:

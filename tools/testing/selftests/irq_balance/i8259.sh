@@ -89,7 +89,7 @@ all_orders() { # WHAT
 		done
 	done
 	check "$1: 64 of 64 orders as predicted" "$good" 64
-	echo "# these lines tell ${#distinct[@]} of the 64 orders apart"
+	echo "# these lines distinguish ${#distinct[@]} of the 64 orders"
 }
 
 refused() { # TEXT ERROR
@@ -121,7 +121,7 @@ pic)
 	(( masters >= 5 && slaves >= 3 )) || bad "at least 5 master and 3 slave lines"
 	check "i8259_priority=$booted at boot" "$(cat $sys/priority)" "$booted"
 	trial_of "i8259_priority=$booted at boot" "${booted%,*}" "${booted#*,}" && ok "set at boot"
-	logged "a message says so" "i8259_priority: set: order $booted"
+	logged "it is logged" "i8259_priority: set: order $booted"
 	check "all lines are the PIC's" "$(cat $sys/pic_irqs)" 0-1,3-15
 
 	echo default >$sys/priority
@@ -211,11 +211,11 @@ auto)
 	;;
 ioapic)
 	check "no line is the PIC's" "$(cat $sys/pic_irqs)" ""
-	logged "a message at boot says that nothing will change" "IO-APIC.*nothing will change"
+	logged "a message at boot: nothing will change" "IO-APIC.*nothing will change"
 	check "accepted" "$(cat $sys/priority)" "$booted"
 	dmesg -C
 	echo 2,11 >$sys/priority || bad "2,11 refused"
-	logged "a message says that nothing will change" "IO-APIC.*nothing will change"
+	logged "a message: nothing will change" "IO-APIC.*nothing will change"
 	dmesg -C
 	echo auto >$sys/priority || bad "auto refused"
 	check "auto is accepted, too" "$(cat $sys/priority)" auto

@@ -158,7 +158,8 @@ else
 	insmod /beat.ko
 	sources=$(grep -lx beat /sys/kernel/irq/*/actions | cut -d/ -f 5)
 	for irq in $sources; do
-		cd "/sys/kernel/irq/$irq" && echo "# irq $irq: $(cat chip_name) $(cat balance_status)"
+		cd "/sys/kernel/irq/$irq" &&
+			echo "# irq $irq: $(cat chip_name) $(cat balance_status)"
 	done
 	[ "$(echo $sources | wc -w)" -ge 3 ]
 	result $? "there are interrupts to move"

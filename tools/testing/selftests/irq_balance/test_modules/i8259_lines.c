@@ -12,7 +12,7 @@
  *   run	reading it does one trial: "irr MASK order IRQ IRQ ..."
  *   syscore	writing it takes the system core through suspend and resume
  *   scene	reading it runs a UART in loopback beside four lines with long
- *		handlers and says how long its requests had to wait; see scene()
+ *		handlers and prints how long its requests had to wait; see scene()
  */
 #include <linux/cleanup.h>
 #include <linux/debugfs.h>
