@@ -237,6 +237,7 @@ scene)
 		echo $order >$sys/priority
 		echo "# $order $(cat $pend/scene)"
 	done
+	ok "the scene was measured"
 	;;
 *)
 	bad "no scenario $scenario" ;;
