@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # For the steps in tests.d that test the scripts themselves: TAP and trees.
 #   does NAME COMMAND...             it must succeed
-#   refuses NAME PATTERN COMMAND...  it must fail and say something like PATTERN
-#   finish                           the count, and the exit status
+#   refuses NAME PATTERN COMMAND...  it must fail and print something like PATTERN
 #   repository DIR                   a copy of this repository, sources and patches, with a commit
 #   small_tree DIR                   of the base kernel, what the series touches and some more
-#   fingerprint DIR                  content and modes of all files outside .git
+#   git_tree DIR                     the same as a git tree
+#   unchanged DIR FILE               fingerprint DIR is what FILE has
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -14,16 +14,13 @@ need_kernel
 work=$BUILD/test/${0##*/}.work
 rm -rf "$work"
 mkdir -p "$work"
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
-export GIT_AUTHOR_NAME=tester GIT_AUTHOR_EMAIL=tester@localhost
+export BUILD LINUX GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=tester GIT_AUTHOR_EMAIL=tester@localhost
 export GIT_COMMITTER_NAME=tester GIT_COMMITTER_EMAIL=tester@localhost
-number=0 failed=0
 
 verdict() { # status, name, output
-	number=$((number + 1))
-	[ "$1" -eq 0 ] || { failed=$((failed + 1)); printf 'not '; }
-	echo "ok $number - $2"
-	[ "$1" -eq 0 ] || head -n 20 <<<"$3" | sed 's/^/#   /'
+	[ "$1" -eq 0 ] && echo "ok - $2" && return
+	echo "not ok - $2"
+	head -n 20 <<<"$3" | sed 's/^/#   /'
 }
 
 does() {
@@ -39,22 +36,13 @@ refuses() {
 	out=$("$@" 2>&1 </dev/null)
 	status=$?
 	[ $status -ne 0 ] && [ $status -lt 124 ] && grep -qE -- "$pattern" <<<"$out" && ! grep -q Traceback <<<"$out"
-	verdict $? "$name" "status $status, wanted a refusal like: $pattern
+	verdict $? "$name" "status $status, expected a refusal like: $pattern
 $out"
-}
-
-finish() {
-	rm -rf "$work"
-	echo "passed $((number - failed))"
-	echo "failed $failed"
-	[ $failed -eq 0 ] && [ $number -gt 0 ]
-	exit
 }
 
 repository() {
 	mkdir -p "$1"
-	(cd "$TOP" && git ls-files -z -co --exclude-standard | while IFS= read -r -d '' f; do [ ! -e "$f" ] || printf '%s\0' "$f"; done |
-		tar --null -T - -cf -) | tar -C "$1" -xf -
+	(cd "$TOP" && git ls-files -z -co --exclude-standard | xargs -0 ls -d 2>/dev/null | tar -T - -cf -) | tar -C "$1" -xf -
 	git -C "$1" init -q && git -C "$1" add -A && git -C "$1" commit -q -m all
 }
 
@@ -63,9 +51,7 @@ touched() { sed -n 's,^diff --git a/\([^ ]*\) b/.*,\1,p' "$TOP"/patches/*.patch 
 small_tree() {
 	local names
 	mkdir -p "$1"
-	mapfile -t names < <(touched | while read -r f; do
-		git -C "$LINUX" cat-file -e "base:$f" 2>/dev/null && echo "$f"
-	done)
+	mapfile -t names < <(git -C "$LINUX" ls-tree -r --name-only base | grep -xFf <(touched))
 	git -C "$LINUX" archive base -- Makefile Kbuild Kconfig MAINTAINERS kernel/irq "${names[@]}" | tar -C "$1" -xf -
 }
 
@@ -78,7 +64,4 @@ fingerprint() {
 		find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 sha256sum)
 }
 
-# The same files before and after?
-unchanged() { # DIR FILE
-	fingerprint "$1" | cmp - "$2"
-}
+unchanged() { fingerprint "$1" | cmp - "$2"; }

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -52,47 +51,37 @@ static void record(unsigned int span, uint64_t n)
 	histogram[span][marks][n < MAX ? n : MAX]++;
 }
 
-static void at_start(unsigned int cpu, void *data)
-{
-	counting = true;
-	count = 1;
-	hard = 0;
-	marks = 0;
-}
-
-static void at_other(unsigned int cpu, void *data)
+/* Before each instruction that does not matter */
+static void other(unsigned int cpu, void *data)
 {
 	count++;
 }
 
-static void at_mark(unsigned int cpu, void *data)
+/* Before each that does; data is its address */
+static void executed(unsigned int cpu, void *data)
 {
-	count++;
-	marks |= 1U << (uintptr_t)data;
-}
+	uint64_t addr = (uintptr_t)data;
+	unsigned int m;
 
-static void at_middle(unsigned int cpu, void *data)
-{
-	if (counting && !hard) {
-		hard = count;
+	count++;
+	for (m = 0; m < nr_marks; m++)
+		marks |= (mark[m] == addr) << m;
+	if (addr == start) {
+		counting = true;
+		count = 1;
+		hard = 0;
+		marks = 0;
+	} else if (addr == middle && counting && !hard) {
+		hard = count - 1;
 		record(0, hard);
+	} else if (addr == stop || addr == skip) {
+		if (counting && addr == stop) {
+			if (hard)
+				record(1, count - 1 - hard);
+			record(2, count - 1);
+		}
+		counting = false;
 	}
-	count++;
-}
-
-static void at_skip(unsigned int cpu, void *data)
-{
-	counting = false;
-}
-
-static void at_stop(unsigned int cpu, void *data)
-{
-	if (counting) {
-		if (hard)
-			record(1, count - hard);
-		record(2, count);
-	}
-	counting = false;
 }
 
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -102,15 +91,13 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t addr = qemu_plugin_insn_vaddr(insn);
-		uintptr_t m = 0;
+		bool matters = addr == start || addr == middle || addr == stop || addr == skip;
+		unsigned int m;
 
-		while (m < nr_marks && mark[m] != addr)
-			m++;
-		qemu_plugin_register_vcpu_insn_exec_cb(insn,
-			addr == start ? at_start : addr == stop ? at_stop :
-			addr == middle ? at_middle : addr == skip ? at_skip :
-			m < nr_marks ? at_mark : at_other,
-			QEMU_PLUGIN_CB_NO_REGS, (void *)m);
+		for (m = 0; m < nr_marks; m++)
+			matters |= mark[m] == addr;
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, matters ? executed : other, QEMU_PLUGIN_CB_NO_REGS,
+						       (void *)(uintptr_t)addr);
 	}
 }
 
@@ -134,21 +121,22 @@ static void finish(qemu_plugin_id_t id, void *data)
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info,
 			       int argc, char **argv)
 {
+	unsigned long long v;
 	int i;
 
 	for (i = 0; i < argc; i++) {
-		if (!strncmp(argv[i], "start=", 6))
-			start = strtoull(argv[i] + 6, NULL, 16);
-		else if (!strncmp(argv[i], "middle=", 7))
-			middle = strtoull(argv[i] + 7, NULL, 16);
-		else if (!strncmp(argv[i], "mark=", 5) && nr_marks < MARKS)
-			mark[nr_marks++] = strtoull(argv[i] + 5, NULL, 16);
-		else if (!strncmp(argv[i], "stop=", 5))
-			stop = strtoull(argv[i] + 5, NULL, 16);
-		else if (!strncmp(argv[i], "skip=", 5))
-			skip = strtoull(argv[i] + 5, NULL, 16);
-		else if (!strncmp(argv[i], "out=", 4))
+		if (!strncmp(argv[i], "out=", 4))
 			out = argv[i] + 4;
+		else if (sscanf(argv[i], "start=%llx", &v) == 1)
+			start = v;
+		else if (sscanf(argv[i], "middle=%llx", &v) == 1)
+			middle = v;
+		else if (sscanf(argv[i], "stop=%llx", &v) == 1)
+			stop = v;
+		else if (sscanf(argv[i], "skip=%llx", &v) == 1)
+			skip = v;
+		else if (sscanf(argv[i], "mark=%llx", &v) == 1 && nr_marks < MARKS)
+			mark[nr_marks++] = v;
 	}
 	if (!start || !stop || !out) {
 		fprintf(stderr, "plugin: start=, stop= and out= are needed\n");

@@ -9,6 +9,7 @@ deals with that. Of each the medians are shown: packets per second that were del
 and lost, and the round-trip time of the pings.
 """
 import argparse
+import contextlib
 import json
 import os
 import socket
@@ -26,17 +27,13 @@ NAMES = {'without': 'without', 'on': 'on, from off', 'observe': 'on, from observ
 def free_ports():
     """Where 2 * NICS ports in a row are free."""
     for port in range(47000 + os.getpid() % 1000 * 8, 65000, 8):
-        sockets = []
         try:
-            for i in range(2 * NICS):
-                sockets.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-                sockets[-1].bind(('127.0.0.1', port + i))
+            with contextlib.ExitStack() as stack:
+                for i in range(2 * NICS):
+                    stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)).bind(('127.0.0.1', port + i))
             return port
         except OSError:
             continue
-        finally:
-            for s in sockets:
-                s.close()
     sys.exit('overload.py: no free ports')
 
 
@@ -66,7 +63,7 @@ def boot(kernel, out, model, limit, options, command):
         if os.path.exists(os.path.join(out, name)):
             os.remove(os.path.join(out, name))
     port = free_ports()
-    host = subprocess.Popen([sys.executable, HERE + '/overload/host.py', out, str(port), str(NICS - 1), 'light'])
+    host = subprocess.Popen([sys.executable, HERE + '/overload/host.py', out, str(port), str(NICS - 1)])
     guest = subprocess.Popen(
         [HERE + '/../guest', '--smp', '4', '--mem', '1G', '--share', out, '--timeout', str(limit), '--live', '--panic-on-warn',
          '--append', 'irqbalance=off', '--qemu-args', qemu_args(model, port), *options, kernel, '--', *command],
@@ -129,8 +126,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('kernel')
     parser.add_argument('out')
-    parser.add_argument('--model', default='e1000', help='of the network cards (default e1000)')
-    parser.add_argument('--irqremap', action='store_true', help='with interrupt remapping')
+    parser.add_argument('--model', default='e1000', help='of the network cards')
+    parser.add_argument('--irqremap', action='store_true')
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--rate', type=int, default=8000, help='packets/s to each of the two cards')
     parser.add_argument('--ways', default='without,on,observe,by_hand')

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""host.py DIR PORT NICS [LIGHT]: feeds the NICs of a guest from outside
+"""host.py DIR PORT NICS: feeds the NICs of a guest from outside
 
 QEMU's netdev I receives UDP datagrams at PORT + 2 I and sends to PORT + 2 I + 1.
-NIC 0 to NICS - 1 get frames that nobody wants, at the rate that the guest asks
-for. With LIGHT the next NIC gets a ping every 10 ms or so. The guest writes
+NIC 0 to NICS - 1 get frames that nothing receives, at the rate that the guest asks
+for. The next NIC gets a ping every 10 ms or so. The guest writes
 "LABEL RATE" (frames per second for each NIC, or 0) to DIR/ask. When it writes
 "end 0" the counts of each label go to DIR/host.json: seconds, frames sent, pings
 sent and their round-trip times in us.
@@ -37,9 +37,8 @@ def ping(number, mac):
 
 def main():
     where, port, nics = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    light = len(sys.argv) > 4
     sockets = []
-    for i in range(nics + light):
+    for i in range(nics + 1):
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         s.bind(('127.0.0.1', port + 2 * i + 1))
         s.connect(('127.0.0.1', port + 2 * i))
@@ -81,7 +80,7 @@ def main():
                     except OSError:     # full, or the guest is gone
                         pass
             owed -= int(owed)
-        if light and record and now >= next_ping:
+        if record and now >= next_ping:
             next_ping = now + random.uniform(0.005, 0.015)
             number += 1
             on_way[number & 0xffff] = (now, record)
@@ -90,7 +89,7 @@ def main():
                 sockets[nics].send(ping(number, b'\x52\x54\x00\x00\x00%c' % nics))
             except OSError:
                 pass
-        if light and select.select([sockets[nics]], [], [], 0.0005)[0]:
+        if select.select([sockets[nics]], [], [], 0.0005)[0]:
             try:
                 frame = sockets[nics].recv(2048)
             except OSError:
@@ -100,8 +99,6 @@ def main():
                 sent, of = on_way.pop(struct.unpack('!H', frame[40:42])[0], (0, None))
                 if of:
                     of['rtt_us'].append(round((now - sent) * 1e6))
-        elif not light:
-            time.sleep(0.0005)
 
     with open(os.path.join(where, 'host.json'), 'w') as file:
         json.dump(records, file)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""walk.py TOP: do what the documentation says, and see what it says one will see
+"""walk.py TOP: run the documentation's commands, and compare what they print
 
 Runs in a guest whose machine is busy. A block of commands is one that follows
 a mark, in .rst files ".. walk" and in .md files "<!-- walk -->". Lines that
@@ -19,7 +19,6 @@ import subprocess
 import sys
 import time
 
-BALANCER, IRQS = '/sys/kernel/irq_balance', '/sys/kernel/irq'
 ABI = 'Documentation/ABI/testing/sysfs-kernel-irq_balance'
 PAGES = ['README.md', 'Documentation/admin-guide/irq-balance.rst']
 END = 'walk: that was it'
@@ -92,34 +91,31 @@ def documented(text):
     """The attributes that a text names, as patterns for glob."""
     for match in re.finditer(r'/sys/kernel/irq_balance/[\w/<>*{},-]*|/sys/kernel/irq/(?:N|<irq>|\*)/\w+', text):
         name = re.sub(r'/irq/(N|<irq>)/', '/irq/*/', match[0].rstrip('.,/'))
-        name = re.sub(r'<\w+>|(?<=/cpu)N\b', '*', name)
-        # What the text's own braces stand for
         if '{' not in name:
-            yield name
+            yield re.sub(r'<\w+>|(?<=/cpu)N\b', '*', name)
+
+
+def check_names(text):
+    for page in text:
+        result('%s: the attributes that it names are there' % page,
+               '\n'.join(sorted({name for name in documented(text[page]) if not glob.glob(name)})))
+        # Of the kernel's own files, only those that the series adds are here.
+        names = {n.rstrip('.,)') for n in re.findall(r'(?<![\w/])(?:scripts|Documentation|tools/testing|patches)/[\w./-]+', text[page])}
+        result('%s: the files of the repository that it names are there' % page, '\n'.join(sorted(
+            n for n in names if ('irq' in n or n.split('/')[0] in ('scripts', 'patches')) and not os.path.exists(n))))
+    there = [f for f in glob.glob('/sys/kernel/irq_balance/**', recursive=True) if os.path.isfile(f)]
+    there += sorted({'/sys/kernel/irq/*/' + os.path.basename(f)
+                     for f in glob.glob('/sys/kernel/irq/*/*') if re.match('balance|load_', os.path.basename(f))})
+    whats = [re.sub(r'<\w+>', '*', w) for w in re.findall(r'^What:\s+(\S+)', text[ABI], re.M)]
+    known = {f for w in whats for f in glob.glob(w)} | set(whats)
+    result('every attribute is in the ABI file', '\n'.join(f for f in there if f not in known))
 
 
 def main():
     os.chdir(sys.argv[1])
     pages = sorted(set(PAGES + [ABI] + glob.glob('Documentation/**/irq-balance*.rst', recursive=True)))
     text = {page: open(page).read() for page in pages}
-
-    for page in pages:
-        missing = sorted({name for name in documented(text[page]) if not glob.glob(name)})
-        result('%s: the files that it names are there' % page, '\n'.join(missing))
-    for page in ['README.md'] + [p for p in pages if p.endswith('.rst')]:
-        names = {n.rstrip('.,)') for n in re.findall(r'(?<![\w/])(?:scripts|Documentation|tools/testing|patches)/[\w./-]+', text[page])}
-        # Of the kernel's own, only those that the series adds are here
-        ours = {n for n in names if 'irq' in n or n.split('/')[0] in ('scripts', 'patches')}
-        result('%s: the files of the repository that it names are there' % page,
-               '\n'.join(sorted(n for n in ours if not os.path.exists(n))))
-
-    there = [f for f in glob.glob(BALANCER + '/**', recursive=True) if os.path.isfile(f)]
-    there += sorted({'%s/*/%s' % (IRQS, os.path.basename(f))
-                     for f in glob.glob(IRQS + '/*/*') if re.match('balance|load_', os.path.basename(f))})
-    whats = [re.sub(r'<\w+>', '*', w) for w in re.findall(r'^What:\s+(\S+)', text[ABI], re.M)]
-    known = {f for w in whats for f in glob.glob(w)} | set(whats)
-    result('every attribute is in the ABI file', '\n'.join(f for f in there if f not in known))
-
+    check_names(text)
     shell, commands = Shell(), 0
     for page in PAGES:
         for number, block in blocks(page, text[page]):

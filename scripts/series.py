@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The series as data: sources and patches to commits on the base kernel, and back.
+
+All work is done in the objects of a kernel tree, with a private index. No work tree
+is touched, and no configuration of the user is read.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get('BUILD', TOP + '/build')
+NAME, EMAIL = 'IRQ balance developers', 'irq-balance@localhost'
+# Where a new file of the kernel lives in this repository.
+HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
+         'Documentation/': 'Documentation/', 'tools/testing/': 'tools/testing/'}
+# These make the same bytes with every version of git.
+CONFIG = {'core.quotePath': 'true', 'core.autocrlf': 'false', 'apply.whitespace': 'nowarn', 'gc.auto': '0',
+          'safe.directory': '*', 'core.abbrev': '12',
+          'diff.cpp.xfuncname': '!^[ \\t]*[A-Za-z_][A-Za-z_0-9]*:[[:space:]]*($|/[/*])\n'
+                                '^((::[[:space:]]*)?[A-Za-z_].*)$'}
+FORMAT = ('--zero-commit --no-signature --full-index --no-renames --no-numbered --diff-algorithm=myers '
+          '--indent-heuristic --stat=72 --no-color --no-ext-diff --no-textconv --no-notes --no-base --no-thread '
+          '--no-cover-letter --no-attach --unified=3 --inter-hunk-context=0 --src-prefix=a/ --dst-prefix=b/ '
+          '--subject-prefix=PATCH --suffix=.patch --summary').split()
+
+
+class Failure(Exception):
+    """The reason, and what to do next."""
+
+
+def require(good, *lines):
+    if not good:
+        raise Failure('\n  '.join(line for line in lines if line))
+
+
+def home(path):
+    """kernel/irq/x.c -> kernel-irq/x.c; None for a path without a home."""
+    return next((source + path[len(kernel):] for kernel, source in HOMES.items() if path.startswith(kernel)), None)
+
+
+def read(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def mode(path):
+    return '100755' if os.access(path, os.X_OK) else '100644'
+
+
+class Git:
+    """git in the objects of the kernel tree TREE, and of ALSO; usable in a with statement."""
+
+    def __init__(self, tree, also=None):
+        require(os.path.exists(tree + '/.git'), tree + ' is not a git tree', 'scripts/get-kernel makes one')
+        self.temporary = tempfile.TemporaryDirectory(prefix='series.')
+        self.dir = self.temporary.name
+        with open(self.dir + '/attributes', 'w') as file:
+            file.write('*.c diff=cpp\n*.h diff=cpp\n')
+        config = dict(CONFIG, **{'core.attributesFile': self.dir + '/attributes'})
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith('GIT_')}
+        self.env.update(LC_ALL='C', TZ='UTC', GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM='1',
+                        GIT_ATTR_NOSYSTEM='1', GIT_OPTIONAL_LOCKS='0', GIT_CONFIG_COUNT=str(len(config)))
+        for n, (key, value) in enumerate(config.items()):
+            self.env.update({'GIT_CONFIG_KEY_%d' % n: key, 'GIT_CONFIG_VALUE_%d' % n: value})
+        self.plain = dict(self.env)
+        if also:
+            self.env['GIT_ALTERNATE_OBJECT_DIRECTORIES'] = os.path.join(also, self.at(also, 'rev-parse', '--git-path', 'objects'))
+        self.env.update(GIT_DIR=self.at(tree, 'rev-parse', '--absolute-git-dir'), GIT_INDEX_FILE=self.dir + '/index')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.temporary.cleanup()
+
+    def run(self, *args, check=True, env=None, **more):
+        done = subprocess.run(['git', *args], cwd=self.dir, env=dict(self.env, **(env or {})), capture_output=True, **more)
+        require(not check or not done.returncode, 'git %s failed: %s' % (args[0], done.stderr.decode(errors='replace').strip()))
+        return done
+
+    def __call__(self, *args, **more):
+        return self.run(*args, **more).stdout.decode(errors='surrogateescape').strip('\n')
+
+    def at(self, tree, *args):
+        """The output of git in another tree; '' where it fails."""
+        done = subprocess.run(['git', '-C', tree, *args], env=self.plain, capture_output=True, check=False)
+        return '' if done.returncode else done.stdout.decode(errors='replace').strip('\n')
+
+
+def base_of(git, tree):
+    """The tag that scripts/get-kernel sets, or the root commit."""
+    tag = git.at(tree, 'rev-parse', '-q', '--verify', 'base^{commit}')
+    if tag:
+        return tag
+    roots = git.at(tree, 'rev-list', '--max-parents=0', 'HEAD').split()
+    require(len(roots) == 1, tree + ': cannot tell the base commit', 'name it')
+    return roots[0]
+
+
+def recorded(key):
+    """A value of patches/base."""
+    return re.search(r'^%s: *(.*)' % key, read(TOP + '/patches/base').decode(), re.M)[1]
+
+
+class Patch:
+    """A patch file: the date and message of its head; {path: diff} of what it edits; the paths that it creates."""
+
+    def __init__(self, git, name, data):
+        self.name = 'patches/' + name
+        info = git('mailinfo', '-b', '--encoding=UTF-8', git.dir + '/msg', git.dir + '/patch', input=data)
+        head = dict(line.split(': ', 1) for line in info.splitlines() if ': ' in line)
+        for key in 'Subject', 'Date':
+            require(key in head, '%s: no %s: in its head' % (self.name, key),
+                    'a patch starts like a mail: From:, Date:, Subject:, empty line, message')
+        self.date = head['Date']
+        message = head['Subject'].encode(errors='surrogateescape') + b'\n\n' + read(git.dir + '/msg')
+        self.message = message.strip() + b'\n'
+        require(not re.search(rb'^signed-off-by:', self.message, re.I | re.M), self.name + ' has a Signed-off-by line',
+                'take it out: a human who sends the series on adds their own')
+        self.created, self.edited = [], {}
+        diff = re.sub(rb'\n-- \n[^\n]*\n*\Z', b'\n', read(git.dir + '/patch'))
+        for part in re.split(rb'^(?=diff --git )', diff, flags=re.M)[1:]:
+            lines = part.split(b'\n@@ ', 1)[0].decode(errors='replace')
+            match = re.match(r'diff --git a/(\S+) b/(\S+)$', lines.split('\n')[0])
+            require(match and match[1] == match[2] and '\nrename ' not in lines, '%s: cannot take this: %s' % (
+                self.name, lines.split('\n')[0]), 'renames and names with blanks are not supported')
+            if '\nnew file mode ' in lines:
+                self.created.append(match[1])
+            else:
+                self.edited[match[1]] = part if part.endswith(b'\n') else part + b'\n'
+
+
+def patch_files(top):
+    """[(name, content)] in order; two patches of one number are an error."""
+    names, seen = sorted(n for n in os.listdir(top + '/patches') if n.endswith('.patch')), {}
+    require(names, top + '/patches has no patches')
+    for name in names:
+        require(re.match(r'\d{4}-', name), 'patches/%s: a patch is called NNNN-something.patch' % name)
+        other = seen.setdefault(name[:4], name)
+        require(other == name, 'patches/%s and patches/%s have one number' % (other, name), 'rename one; gaps are closed')
+    return [(name, read('%s/patches/%s' % (top, name))) for name in names]
+
+
+def source_files(top):
+    """Every file of the source directories that git does not ignore."""
+    done = subprocess.run(['git', '-C', top, 'ls-files', '-z', '-co', '--exclude-standard', '--', *HOMES.values()],
+                          capture_output=True, check=False)
+    names = done.stdout.decode().split('\0') if not done.returncode else \
+        [os.path.relpath(os.path.join(d, n), top) for h in HOMES.values() for d, _, files in os.walk(top + '/' + h) for n in files]
+    return sorted({n for n in names if n and os.path.lexists(top + '/' + n)})
+
+
+def check_rules(top, patches, strays):
+    """Each new file has a source and is created by one patch; MAINTAINERS is the last one's alone."""
+    creator = {}
+    for patch in patches:
+        for path in patch.created:
+            require(path not in creator, '%s is created by two patches' % path, patch.name, creator.get(path))
+            creator[path] = patch.name
+            require(home(path), '%s creates %s, which has no home here' % (patch.name, path),
+                    'new files are under ' + ', '.join(HOMES))
+            source = '%s/%s' % (top, home(path))
+            require(os.path.isfile(source) and not os.path.islink(source), '%s creates %s, but there is no %s' % (
+                patch.name, path, home(path)), 'add the source, or take the file out of the patch')
+    for patch in patches:
+        for path in patch.edited:
+            require(path not in creator, '%s edits %s' % (patch.name, path), 'a new file is created whole by one patch (%s): '
+                    'edit %s instead' % (creator.get(path), home(path)))
+    lost = sorted(set(source_files(top)) - {home(path) for path in creator})
+    require(not lost or not strays, 'no patch creates ' + ', '.join(lost), 'scripts/regen --add N FILE, or scripts/import')
+    listing = [patch for patch in patches if 'MAINTAINERS' in patch.edited]
+    for patch in listing:
+        require(patch is patches[-1] and len(patch.edited) == 1 and not patch.created, patch.name + ' touches MAINTAINERS',
+                'only the last patch does, and nothing else (its text is in MAINTAINERS.snippet)')
+    require(bool(listing) == os.path.exists(top + '/MAINTAINERS.snippet'),
+            'MAINTAINERS.snippet and a last patch for MAINTAINERS come together')
+
+
+def entries(text):
+    return [entry for entry in re.split(rb'\n\s*\n', text.strip(b'\n')) if entry]
+
+
+def add_maintainers(text, snippet):
+    """TEXT with every entry of SNIPPET in its alphabetical place; the list itself has a few out of order."""
+    for new in entries(snippet):
+        starts = [m.start(1) for m in re.finditer(rb'(?<=\n\n)([^\n]+\n[A-Z]:\t)', text)]
+        starts = [at for at in starts if not text.startswith(b'THE REST', at)]
+        score, best = 0, (0, -1)
+        for n, at in enumerate(starts):
+            score += 1 if text[at:text.index(b'\n', at)] > new.split(b'\n')[0] else -1
+            best = min(best, (score, n))
+        at = starts[best[1] + 1] if best[1] + 1 < len(starts) else text.index(b'\n\nTHE REST') + 2
+        text = text[:at] + new + b'\n\n' + text[at:]
+    return text
+
+
+def apply_hunks(git, patch):
+    data = b''.join(patch.edited.values())
+    for options in ((), ('--recount',)) if data else ():
+        done = git.run('apply', '--cached', *options, '-', input=data, check=False)
+        if not done.returncode:
+            return
+    said = done.stderr.decode(errors='replace').strip().splitlines() if data else []
+    files = [path for path in patch.edited if any(path in line for line in said)] or list(patch.edited)
+    require(not data, '%s does not apply: %s' % (patch.name, ', '.join(files)), *said)
+
+
+def build(git, base, patches, top=TOP, strays=True):
+    """The series as commits on BASE, of PATCHES as patch_files() gives them: [commit]. Breaks of the rules are errors."""
+    patches = [Patch(git, name, data) for name, data in patches]
+    check_rules(top, patches, strays)
+    sources = ['%s/%s' % (top, home(path)) for patch in patches for path in patch.created]
+    blobs = git('hash-object', '-w', '--no-filters', '--stdin-paths', input='\n'.join(sources).encode()).split()
+    blobs = dict(zip(sources, blobs))
+    git('read-tree', base)
+    commits, tree = [base], git('rev-parse', base + '^{tree}')
+    who = {'GIT_%s_%s' % (role, key): value for role in ('AUTHOR', 'COMMITTER') for key, value in (('NAME', NAME), ('EMAIL', EMAIL))}
+    for patch in patches:
+        info = ['%s %s\t%s' % (mode(source), blobs[source], path) for path in patch.created
+                for source in ['%s/%s' % (top, home(path))]]
+        there = git('ls-files', '--', *patch.created) if patch.created else ''
+        require(not there, '%s creates %s, which the kernel has already' % (patch.name, there.split('\n')[0]))
+        if 'MAINTAINERS' in patch.edited:
+            text = add_maintainers(git.run('cat-file', 'blob', ':MAINTAINERS').stdout, read(top + '/MAINTAINERS.snippet'))
+            info = ['100644 %s\tMAINTAINERS' % git('hash-object', '-w', '--stdin', input=text)]
+        else:
+            apply_hunks(git, patch)
+        git('update-index', '--add', '--index-info', input='\n'.join(info + ['']).encode())
+        new = git('write-tree')
+        require(new != tree, patch.name + ' changes nothing', 'take it out, or give it something to do')
+        tree = new
+        dates = {'GIT_AUTHOR_DATE': patch.date, 'GIT_COMMITTER_DATE': patch.date}
+        commits.append(git('commit-tree', tree, '-p', commits[-1], input=patch.message, env=dict(who, **dates)))
+    return commits[1:]
+
+
+def format_series(git, base, commit):
+    """{name: content} as git format-patch makes it."""
+    out = tempfile.mkdtemp(dir=git.dir)
+    git('format-patch', '-q', *FORMAT, '-o', out, '%s..%s' % (base, commit))
+    return {name: read(out + '/' + name) for name in sorted(os.listdir(out))}
+
+
+def replace(path, data, executable=False):
+    """Write DATA to PATH, whole or not at all."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + '.new', 'wb') as file:
+        file.write(data)
+    os.chmod(path + '.new', 0o755 if executable else 0o644)
+    os.rename(path + '.new', path)
+
+
+def write_patches(new):
+    """Make patches/ NEW; returns how many files changed."""
+    old = dict(patch_files(TOP))
+    changed = [name for name, data in new.items() if old.get(name) != data]
+    for name in changed:
+        replace('%s/patches/%s' % (TOP, name), new[name])
+    for name in set(old) - set(new):
+        os.unlink('%s/patches/%s' % (TOP, name))
+    return len(changed)
+
+
+def guard(name, main):
+    """Run MAIN; a Failure becomes a message and status 1."""
+    try:
+        main()
+    except Failure as failure:
+        sys.exit('%s: %s' % (name, failure))
+    except OSError as error:
+        sys.exit('%s: %s: %s' % (name, error.filename or '', error.strerror))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""irqload [OPTIONS]: what each interrupt costs, a live table of the load map
+
+Reads the cumulative files of the interrupt balancer in /sys/kernel/irq/N/ and
+shows their differences; nothing is written and no rights are needed. Works
+with the balancer in "observe" as well as "on".
+
+  --interval S   seconds between two readings (2)
+  --once         one table and out
+  --count N      N tables and out
+  --sort KEY     cost (default), hard, soft, thread, rate, ns, max, cpu, irq, name
+  --all          also interrupts that did not occur
+  --json         a JSON object per interval, one a line, instead of the tables
+  --from FILE    show what --json wrote ("-": standard input) instead of measuring;
+                 with --once the whole of it in one table
+  --plot FILE    at the end draw the intervals: FILE.png or FILE.svg (matplotlib)
+  --sysfs DIR    another /sys
+  --procfs DIR   another /proc; with --sysfs and without this, CPUs are not shown
+
+Columns: % of a CPU, in all and spent in the handlers (hard), in softirqs (soft)
+and in interrupt threads (thread); ns per interrupt, all three; interrupts per
+second; the longest run of the handlers lately; the CPU that is interrupted; whether
+the balancer may move it, or why not. Above them each CPU's interrupt load, and
+the part of it (base) that cannot be moved, as the balancer's last pass saw them.
+
+Status: 0; 1 where there is nothing to measure; 2 wrong usage.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+
+SUMS = ('hard_ns', 'soft_ns', 'thread_ns', 'count')
+FILES = ('load_time_ns', 'load_soft_ns', 'load_thread_ns', 'load_count')
+FORMAT = 'irqload 1'
+
+
+class Failure(Exception):
+    """What is wrong, and the next step."""
+
+
+def read(path):
+    """The text of a file, None if there is no such file or it cannot be read now."""
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def number(path):
+    """The number in a file, None if there is none."""
+    text = read(path)
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+
+
+def numbered(path, prefix=''):
+    """Names in a directory that are PREFIX and a number: the numbers."""
+    try:
+        names = os.listdir(path)
+    except OSError:
+        return []
+    names = [n[len(prefix):] for n in names if n.startswith(prefix)]
+    return sorted(int(n) for n in names if n.isascii() and n.isdigit())
+
+
+class Source:
+    """The load map of a machine: sample() gives what happened since the last call."""
+
+    def __init__(self, sysfs='/sys', procfs='/proc', clock=time.monotonic_ns):
+        self.irqs, self.balancer, self.procfs, self.clock = sysfs + '/kernel/irq', sysfs + '/kernel/irq_balance', procfs, clock
+        self.before = {}
+        self.began = None
+
+    def check(self):
+        """Raise a Failure unless there is something to measure."""
+        if not os.path.isdir(self.irqs):
+            raise Failure('no %s' % self.irqs, 'it is there when sysfs is mounted and the kernel has CONFIG_SPARSE_IRQ')
+        state = self.state()
+        if state is None:
+            raise Failure('this kernel has no interrupt balancer (no %s/state)' % self.balancer,
+                          'build one with CONFIG_IRQ_BALANCE=y')
+        if state == 'off':
+            raise Failure('the balancer is off, nothing is measured', self.advice())
+
+    def state(self):
+        return read(self.balancer + '/state')
+
+    def advice(self):
+        return 'as root: echo observe > %s/state' % self.balancer
+
+    def cpus(self):
+        for cpu in numbered(self.balancer, 'cpu'):
+            load, base = (number('%s/cpu%d/%s' % (self.balancer, cpu, name))
+                          for name in ('load_ns_per_s', 'base_ns_per_s'))
+            if load is not None:
+                yield {'cpu': cpu, 'load_ns_per_s': load, 'base_ns_per_s': base}
+
+    def counters(self, irq):
+        """(clock, sums) of one interrupt; None if it has no handler or went away."""
+        path = '%s/%d/' % (self.irqs, irq)
+        if not read(path + 'actions'):
+            return None
+        values = [number(path + name) for name in FILES]
+        return None if None in values else (self.clock(), dict(zip(SUMS, values)))
+
+    def describe(self, irq):
+        path = '%s/%d/' % (self.irqs, irq)
+        cpus = read('%s/irq/%d/effective_affinity_list' % (self.procfs, irq)) if self.procfs else None
+        return {'irq': irq, 'name': read(path + 'actions') or '', 'chip': read(path + 'chip_name') or '',
+                'max_ns': number(path + 'load_max_ns'), 'cpus': cpus or '',
+                'status': read(path + 'balance_status') or ''}
+
+    def sample(self):
+        """What happened since the last call, as an object for --json."""
+        now = self.clock()
+        record = {'format': FORMAT, 'time': round(time.time(), 3), 'state': self.state() or '',
+                  'seconds': (now - self.began) / 1e9 if self.began is not None else 0.0,
+                  'cpus': list(self.cpus()), 'irqs': []}
+        after = {}
+        for irq in numbered(self.irqs):
+            reading = self.counters(irq)
+            if reading is None:
+                continue
+            after[irq] = reading
+            if irq not in self.before:
+                continue
+            (t0, old), (t1, new) = self.before[irq], reading
+            # A smaller count is another interrupt with the same number. Times
+            # contain an estimate and may step back a little.
+            if new['count'] < old['count'] or t1 <= t0:
+                continue
+            row = self.describe(irq)
+            row.update({key: max(0, new[key] - old[key]) for key in SUMS}, seconds=(t1 - t0) / 1e9)
+            record['irqs'].append(row)
+        self.before, self.began = after, now
+        return record
+
+
+def recorded(path):
+    """The intervals in a file that --json wrote."""
+    where = path
+    try:
+        with sys.stdin if path == '-' else open(path) as file:
+            for n, line in enumerate(file, 1):
+                where = '%s:%d' % (path, n)
+                if line.strip():
+                    record = json.loads(line)
+                    table(record)
+                    if record['format'] != FORMAT:
+                        raise ValueError
+                    yield record
+    except OSError as error:
+        raise Failure('%s: %s' % (path, error.strerror), '--from expects what --json wrote') from None
+    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):
+        raise Failure('%s: this is no line of "irqload --json"' % where,
+                      'make one on a machine with the balancer: irqload --json --count 10 > FILE') from None
+
+
+def total(records):
+    """Several intervals as one."""
+    rows = {}
+    for row in (row for record in records for row in record['irqs']):
+        known = rows.setdefault(row['irq'], dict(row, seconds=0.0, **dict.fromkeys(SUMS, 0)))
+        sums = {key: known[key] + row[key] for key in SUMS + ('seconds',)}
+        rows[row['irq']] = dict(row, max_ns=max(known['max_ns'] or 0, row['max_ns'] or 0), **sums)
+    result = dict(records[-1], seconds=sum(r['seconds'] for r in records), irqs=list(rows.values()))
+    cpus = {}
+    for record in records:
+        for cpu in record['cpus']:
+            cpus.setdefault(cpu['cpu'], []).append(cpu)
+
+    def mean(values):
+        return sum(v or 0 for v in values) // len(values)
+    result['cpus'] = [{'cpu': n, 'load_ns_per_s': mean([c['load_ns_per_s'] for c in seen]),
+                       'base_ns_per_s': mean([c['base_ns_per_s'] for c in seen])} for n, seen in sorted(cpus.items())]
+    return result
+
+
+def cost(row):
+    return row['hard_ns'] + row['soft_ns'] + row['thread_ns']
+
+
+def percent(ns, seconds):
+    return ns / seconds / 1e7
+
+
+def per_interrupt(row):
+    """ns; None where a time was charged and no interrupt counted."""
+    return cost(row) / row['count'] if row['count'] else None
+
+
+# Smallest key first
+KEYS = {
+    'cost': lambda row: -cost(row) / row['seconds'],
+    'hard': lambda row: -row['hard_ns'] / row['seconds'],
+    'soft': lambda row: -row['soft_ns'] / row['seconds'],
+    'thread': lambda row: -row['thread_ns'] / row['seconds'],
+    'rate': lambda row: -row['count'] / row['seconds'],
+    'ns': lambda row: -(per_interrupt(row) or 0),
+    'max': lambda row: -(row['max_ns'] or 0),
+    'cpu': lambda row: (not row['cpus'], [int(p) if p.isdigit() else 0 for p in row['cpus'].replace('-', ',').split(',')],
+                        -cost(row) / row['seconds']),
+    'irq': lambda row: row['irq'],
+    'name': lambda row: (row['name'], row['irq']),
+}
+
+
+def per_cpu(record, width):
+    """The CPUs' loads, as many beside each other as fit."""
+    lines, size = [], max(1, (width - 5) // 6)
+    for i in range(0, len(record['cpus']), size):
+        part = record['cpus'][i:i + size]
+        lines.append('CPU  ' + ''.join('%6d' % c['cpu'] for c in part))
+        lines.append('load ' + ''.join('%6.1f' % percent(c['load_ns_per_s'], 1) for c in part))
+        if any(c['base_ns_per_s'] for c in part):
+            lines.append('base ' + ''.join('%6.1f' % percent(c['base_ns_per_s'] or 0, 1) for c in part))
+    return lines
+
+
+def table(record, sort='cost', everything=False, width=100, advice=''):
+    """Lines of text."""
+    rows = [r for r in record['irqs'] if everything or r['count'] or cost(r)]
+    rows.sort(key=lambda r: (KEYS[sort](r), r['irq']))
+    busy = sum(percent(cost(r), r['seconds']) for r in record['irqs'])
+    lines = ['%s  balancer %s, %d interrupts, %.1f s: %.1f %% of a CPU' % (
+        time.strftime('%H:%M:%S', time.localtime(record['time'])), record['state'] or 'gone', len(record['irqs']),
+        record['seconds'], busy)]
+    if record['state'] == 'off':
+        lines.append('nothing is measured. ' + advice)
+    lines += per_cpu(record, width)
+
+    def known(value, form='%d'):
+        return '-' if value is None else form % value
+
+    cells = [('irq', 'name', 'chip', 'cpu%', 'hard', 'soft', 'thread', 'ns/irq', 'rate/s', 'max ns', 'on', 'moves')]
+    for r in rows:
+        shares = ['%.2f' % percent(ns, r['seconds']) for ns in (cost(r), r['hard_ns'], r['soft_ns'], r['thread_ns'])]
+        # Without the device's address
+        chip = re.sub(r'-[0-9a-f]{4,}:[0-9a-f]{2}:.*', '', r['chip'])
+        cells.append(('%d' % r['irq'], r['name'], chip, *shares, known(per_interrupt(r), '%.0f'),
+                      '%.0f' % (r['count'] / r['seconds']), known(r['max_ns']), r['cpus'] or '-', r['status']))
+    left = (1, 2, 11)
+    sizes = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    # Names are what may be cut
+    for i in (1, 2):
+        over = sum(sizes) + len(sizes) - 1 - width
+        sizes[i] = max(min(sizes[i], 8), sizes[i] - max(0, over))
+    for row in cells:
+        row = [''.join(c if c.isprintable() else '?' for c in cell) for cell in row]
+        text = [c if len(c) <= n else c[:n - 1] + '+' for c, n in zip(row, sizes)]
+        lines.append(' '.join(c.ljust(n) if i in left else c.rjust(n)
+                              for i, (c, n) in enumerate(zip(text, sizes))).rstrip())
+    if not rows:
+        lines.append('(no interrupt occurred; --all shows the others)')
+    return lines
+
+
+def plot(records, out):
+    """Per cent of a CPU over time: interrupts piled up, and each CPU."""
+    if os.path.splitext(out)[1] not in ('.png', '.svg'):
+        raise Failure('%s: --plot draws .png and .svg' % out, 'choose a name that ends in one of them')
+    try:
+        import matplotlib
+    except ImportError:
+        raise Failure('no picture: matplotlib is missing', 'install it: apt install python3-matplotlib') from None
+    if not records:
+        raise Failure('no interval to draw', 'measure at least one: --count 10')
+    matplotlib.use('Agg')
+    matplotlib.rcParams['svg.hashsalt'] = 'irqload'
+    import matplotlib.pyplot as plt
+
+    end, times = 0.0, []
+    for record in records:
+        end += record['seconds']
+        times.append(end)
+    heavy = sorted(total(records)['irqs'], key=cost, reverse=True)[:9]
+    heavy = [row for row in heavy if cost(row)]
+    number_of = {row['irq']: n for n, row in enumerate(heavy)}
+    piles = [[0.0] * len(records) for _ in range(len(heavy) + 1)]
+    for t, record in enumerate(records):
+        for row in record['irqs']:
+            piles[number_of.get(row['irq'], -1)][t] += percent(cost(row), row['seconds'])
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), constrained_layout=True)
+    names = ['%d %s' % (row['irq'], row['name']) for row in heavy] + ['others']
+    # One interval alone is a bar, not a line
+    if len(times) == 1:
+        times, piles = [0.0] + times, [pile * 2 for pile in piles]
+    axes[0].stackplot(times, piles, labels=names, colors=plt.get_cmap('tab10').colors)
+    axes[0].set(title='interrupts', xlabel='s', ylabel='% of a CPU', ylim=(0, None))
+    axes[0].legend(fontsize=8, loc='upper left')
+    cpus = sorted({c['cpu'] for record in records for c in record['cpus']})
+    for cpu in cpus:
+        values = [next((percent(c['load_ns_per_s'], 1) for c in r['cpus'] if c['cpu'] == cpu), 0.0) for r in records]
+        axes[1].plot(times, values * (len(times) // len(values)), label='CPU%d' % cpu)
+    axes[1].set(title='CPUs', xlabel='s', ylim=(0, None))
+    if 0 < len(cpus) <= 16:
+        axes[1].legend(fontsize=8, ncol=2, loc='upper left')
+    try:
+        figure.savefig(out, metadata={'Date': None} if out.endswith('.svg') else {})
+    except OSError as error:
+        raise Failure('%s: %s' % (out, error.strerror), 'name a file that can be written') from None
+    plt.close(figure)
+
+
+def measured(source, interval, count, sleep):
+    source.check()
+    source.sample()
+    due = time.monotonic()
+    while count is None or count > 0:
+        due = max(due + interval, time.monotonic())
+        sleep(due - time.monotonic())
+        yield source.sample()
+        count = None if count is None else count - 1
+
+
+def positive(kind, low, high):
+    def convert(text):
+        value = kind(text)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError('%s is not between %s and %s' % (text, low, high))
+        return value
+    return convert
+
+
+def options(args):
+    parser = argparse.ArgumentParser(prog='irqload', description=__doc__, usage=argparse.SUPPRESS,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    hidden = {'help': argparse.SUPPRESS}
+    parser.add_argument('--interval', type=positive(float, 0.05, 3600.0), default=2.0, **hidden)
+    parser.add_argument('--once', action='store_true', **hidden)
+    parser.add_argument('--count', type=positive(int, 1, 10 ** 9), **hidden)
+    parser.add_argument('--sort', choices=KEYS, default='cost', **hidden)
+    parser.add_argument('--all', action='store_true', **hidden)
+    parser.add_argument('--json', action='store_true', **hidden)
+    parser.add_argument('--from', dest='recording', **hidden)
+    parser.add_argument('--plot', **hidden)
+    parser.add_argument('--sysfs', **hidden)
+    parser.add_argument('--procfs', **hidden)
+    chosen = parser.parse_args(args)
+    if chosen.recording and (chosen.sysfs or chosen.procfs):
+        parser.error('--from reads a recording, --sysfs and --procfs a machine')
+    return chosen
+
+
+def run(args, sleep=time.sleep):
+    chosen = options(args)
+    source, advice = None, ''
+    if chosen.recording:
+        records = recorded(chosen.recording)
+        if chosen.once:
+            records = list(records)
+            if not records:
+                raise Failure('%s is empty' % chosen.recording, '--from expects what --json wrote')
+            records = [total(records)]
+    else:
+        procfs = chosen.procfs or ('/proc' if not chosen.sysfs else None)
+        source = Source(chosen.sysfs or '/sys', procfs)
+        advice = source.advice()
+        records = measured(source, chosen.interval, 1 if chosen.once else chosen.count, sleep)
+    live = sys.stdout.isatty() and source and not chosen.once and not chosen.json
+    kept, shown = [], 0
+    try:
+        for record in records:
+            if chosen.plot:
+                kept.append(record)
+            if chosen.json:
+                print(json.dumps(record, separators=(',', ':')), flush=True)
+            else:
+                size = shutil.get_terminal_size((100, 25))
+                lines = table(record, chosen.sort, chosen.all, size.columns if sys.stdout.isatty() else 1000, advice)
+                if live:
+                    lines = ['\033[H'] + ['%s\033[K' % line[:size.columns] for line in lines[:size.lines - 1]] + ['\033[J']
+                    print(lines[0] + '\n'.join(lines[1:]), end='', flush=True)
+                else:
+                    print(('\n' if shown else '') + '\n'.join(lines), flush=True)
+            shown += 1
+            if shown == chosen.count:
+                break
+    except KeyboardInterrupt:
+        pass
+    if live:
+        print()
+    if chosen.plot:
+        plot(kept, chosen.plot)
+
+
+def main():
+    # "irqload | head" ends it without a word
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        run(sys.argv[1:])
+    except Failure as failure:
+        print('irqload: %s\n  %s' % failure.args, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""record [-o FILE] [--seconds N | CAPTURE]: what the balancer sees, as a workload for replay
+
+Without CAPTURE it records this machine for N seconds (10), through tracefs,
+as root; the balancer has to be on, or observe. What was before the balancer
+was last switched is left out. CAPTURE is text that was
+recorded before, - for the standard input:
+
+    trace-cmd record -e irq_balance sleep 10; trace-cmd report | record -o FILE -
+    perf record -a -e 'irq_balance:*' sleep 10; perf script | record -o FILE -
+    cat /sys/kernel/tracing/trace
+
+  -o FILE       where to write the workload (standard output)
+  --seconds N   how long to record
+  --save FILE   keep the capture too
+  --verify FILE replay FILE, a workload written by this program: are its moves
+                those that were recorded, or to CPUs as good? Exit status 1
+                if not
+
+What FILE looks like is in Documentation/admin-guide/irq-balance-replay.rst.
+The settings and the recorded moves are in its comments.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+
+TRACING = '/sys/kernel/tracing'
+EVENT = re.compile(r'\s(\d+\.\d+):\s+(?:irq_balance:)?irq_balance_(\w+):\s+(.*)')
+LOAD_MAX, BASE_MAX = 2**33 - 1, 10**9
+
+
+def die(*lines):
+    sys.exit('\n  '.join(('record: ' + lines[0],) + lines[1:]))
+
+
+def write(path, text):
+    with open(path, 'w') as f:
+        f.write(text)
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def capture(seconds):
+    """The balancer's events of this machine, as tracefs prints them."""
+    try:
+        if read('/sys/kernel/irq_balance/state').strip() == 'off':
+            die('the balancer is off, there is nothing to record',
+                'echo observe > /sys/kernel/irq_balance/state')
+    except FileNotFoundError:
+        die('this kernel has no /sys/kernel/irq_balance', 'it needs CONFIG_IRQ_BALANCE')
+    if os.geteuid():
+        die('only root may trace', 'sudo record ...')
+    if not os.path.isdir(TRACING + '/instances'):
+        subprocess.run(['mount', '-t', 'tracefs', 'nodev', TRACING], check=False)
+    if not os.path.isdir(TRACING + '/events/irq_balance'):
+        die('no tracepoints of the balancer in ' + TRACING,
+            'the kernel needs CONFIG_FTRACE; or tracefs is mounted elsewhere')
+    mine = '%s/instances/irq_balance_record.%d' % (TRACING, os.getpid())
+    os.mkdir(mine)
+    try:
+        write(mine + '/buffer_size_kb', '8192')
+        # Enabled last: with this event the next pass reports everything
+        for event in ('irq', 'base', 'plan', 'move', 'propose', 'fail', 'state', 'settings',
+                      'cpu'):
+            write('%s/events/irq_balance/irq_balance_%s/enable' % (mine, event), '1')
+        time.sleep(seconds)
+        write(mine + '/tracing_on', '0')
+        text = read(mine + '/trace')
+    finally:
+        write(mine + '/events/enable', '0')
+        os.rmdir(mine)
+    if 'LOST' in text or 'EVENTS DROPPED' in text:
+        die('the trace buffer was too small: events were lost', 'record for a shorter time: --seconds')
+    return text
+
+
+def fields(text):
+    return dict(pair.split('=', 1) for pair in text.split() if '=' in pair)
+
+
+class Pass:
+    """One pass of the balancer: its input and its decisions."""
+    def __init__(self):
+        self.cpus, self.irqs, self.base, self.moves, self.settings = {}, {}, {}, [], None
+        self.now, self.asked = None, False
+
+
+def passes(text):
+    """The passes of a capture, from the first that has the CPUs on."""
+    found, now = [], Pass()
+    for line in text.splitlines():
+        match = EVENT.search(line)
+        if not match:
+            continue
+        name, value = match[2], fields(match[3])
+        try:
+            if name == 'cpu':
+                now.cpus[int(value['cpu'])] = value
+            elif name == 'irq':
+                now.irqs[int(value['irq'])] = value
+            elif name == 'base':
+                now.base[int(value['cpu'])] = int(value['time'])
+            elif name == 'state':
+                # It forgets everything then, and so do we
+                found, now = [], Pass()
+            elif name == 'settings':
+                now.settings = value
+            elif name == 'plan':
+                now.now, now.asked = int(value['now']), value.get('asked') == '1'
+                found.append(now)
+                now = Pass()
+            elif name in ('move', 'propose') and found:
+                found[-1].moves.append((name, value))
+        except (KeyError, ValueError):
+            die('cannot read this event: ' + line.strip(),
+                'it should look as in include/trace or /sys/kernel/tracing/events/irq_balance/*/format')
+    while found and not found[0].cpus:
+        found.pop(0)
+    if not found:
+        die('no pass of the balancer in this capture that has the CPUs',
+            'record all events of irq_balance, and begin while the balancer runs')
+    if len(found) < 2:
+        die('the balancer made one pass only: no interrupt is heavy, so it sleeps',
+            'record while the machine is busy')
+    return found
+
+
+def bits(mask, cpus):
+    """Those of CPUS that are in a mask of hexadecimal words."""
+    value = int(mask.replace(',', ''), 16)
+    return [cpu for cpu in cpus if value >> cpu & 1]
+
+
+def cpulist(cpus):
+    parts = []
+    for cpu in sorted(cpus):
+        if parts and parts[-1][1] == cpu - 1:
+            parts[-1][1] = cpu
+        else:
+            parts.append([cpu, cpu])
+    return ','.join('%d' % a if a == b else '%d-%d' % (a, b) for a, b in parts)
+
+
+class Machine:
+    """The lines about CPUs and interrupts, which come before all times."""
+    def __init__(self, found):
+        self.cpus, self.irqs = {}, {}
+        for one in found:
+            for cpu, value in one.cpus.items():
+                # The values of an offline CPU are old
+                if value['online'] == '1':
+                    self.cpus.setdefault(cpu, value)
+        for one in found:
+            for irq, value in one.irqs.items():
+                if int(value['cpu']) not in self.cpus:
+                    continue
+                mine = self.irqs.setdefault(irq, dict(value, movable=False))
+                # A write that has not taken effect yet is no pin
+                mine['movable'] |= value['status'] in ('movable', 'user-move')
+
+    def mask(self, value, at=None):
+        allowed = set(bits(value['mask'], self.cpus)) or set(self.cpus)
+        return cpulist(allowed | ({at} if at is not None else set()))
+
+    def lines(self):
+        for cpu, c in sorted(self.cpus.items()):
+            yield 'cpu %d node %s package %s llc %s core %s capacity %s%s' % (
+                cpu, c['node'], c['package'], c['llc'], c['core'], c['capacity'],
+                '' if c['usable'] == '1' else ' isolated')
+        for irq, i in sorted(self.irqs.items()):
+            flag = ' managed' if i['status'] == 'managed' else '' if i['movable'] else ' pinned'
+            yield 'irq %d node %s mask %s at %s%s' % (
+                irq, i['node'], self.mask(i, int(i['cpu'])), i['cpu'], flag)
+
+    def capacity(self, cpu):
+        return int(self.cpus[cpu]['capacity']) if cpu in self.cpus else 1024
+
+
+def rates(machine, before, after):
+    """Loads of the interrupts and own times of the CPUs between two passes, in ns/s."""
+    elapsed = after.now - before.now
+    load, base = {}, {}
+    for irq, value in after.irqs.items():
+        if irq in before.irqs:
+            spent = max(0, int(value['time']) - int(before.irqs[irq]['time']))
+            load[irq] = spent * 10**9 // elapsed * machine.capacity(int(value['cpu'])) // 1024
+        else:
+            load[irq] = int(value['load'])
+        load[irq] = min(load[irq], LOAD_MAX)
+    for cpu, spent in after.base.items():
+        base[cpu] = min(max(0, spent - before.base.get(cpu, spent)) * 10**9 // elapsed, BASE_MAX)
+    return load, base
+
+
+def convert(text):
+    found = passes(text)
+    machine = Machine(found)
+    out = ['# Recorded: %d passes' % len(found)]
+    settings = next((p.settings for p in found if p.settings), None)
+    if settings:
+        out.append('# set ' + ' '.join('%s=%s' % pair for pair in settings.items()))
+    out += machine.lines()
+    loads, bases, masks, ms = {}, {}, {i: machine.mask(v, int(v['cpu'])) for i, v in machine.irqs.items()}, -1
+    online = set(machine.cpus)
+    for number, one in enumerate(found):
+        # At least one apart, as epochs have to be
+        ms = max(ms + 1, (one.now - found[0].now + 500000) // 1000000)
+        out.append('epoch %d' % ms)
+        for cpu, value in sorted(one.cpus.items()):
+            if cpu in machine.cpus and (value['online'] == '1') != (cpu in online):
+                out.append('%s %d' % ('online' if value['online'] == '1' else 'offline', cpu))
+                online ^= {cpu}
+        for irq, value in sorted(one.irqs.items()):
+            mask = machine.mask(value)
+            if irq in masks and machine.irqs[irq]['movable'] and mask != masks[irq] and \
+                    int(value['cpu']) in bits(value['mask'], machine.cpus):
+                out.append('mask %d %s' % (irq, mask))
+                masks[irq] = mask
+        if number + 1 < len(found):
+            load, base = rates(machine, one, found[number + 1])
+            for irq in sorted(machine.irqs):
+                if load.get(irq, 0) != loads.get(irq, 0):
+                    loads[irq] = load.get(irq, 0)
+                    out.append('load %d %d' % (irq, loads[irq]))
+            for cpu in sorted(machine.cpus):
+                if base.get(cpu, 0) != bases.get(cpu, 0):
+                    bases[cpu] = base.get(cpu, 0)
+                    out.append('base %d %d' % (cpu, bases[cpu]))
+        out.append('pass asked' if one.asked else 'pass')
+        for name, m in one.moves:
+            out.append('# %s %d %s %s %s %s %s' % (name, ms, m['irq'], m['from'], m['to'], m['reason'], m['gain']))
+    return '\n'.join(out + ['end %d' % ms]) + '\n'
+
+
+def verify(name):
+    """Replay a recording, and compare the moves."""
+    program = os.environ.get('REPLAY') or os.path.join(os.path.dirname(os.path.abspath(__file__)), 'replay')
+    if not os.path.exists(program):
+        die('replay is not built', 'make -C tools/testing/irq_balance')
+    text, command = read(name), [program]
+    for pair in (re.search(r'^# set (.*)$', text, re.M) or [0, ''])[1].split():
+        command += ['--set', pair]
+    if '# propose ' in text:
+        die(name + ' was recorded in state observe, in which nothing moves', 'record in state on')
+    done = subprocess.run(command + [name], capture_output=True, text=True, check=False)
+    if done.returncode:
+        die('replay: ' + done.stderr.strip())
+    wanted, got = moves(r'^# move', text), moves('^move', done.stdout)
+    for move in wanted:
+        print('%s %s' % ('same  ' if move in got else 'absent', move))
+    for move in got:
+        if move not in wanted:
+            print('new    %s' % move)
+    print('%d recorded moves, %d replayed, %d of them the same' % (len(wanted), len(got), len(set(wanted) & set(got))))
+    absent = {m: wanted[m] for m in wanted if m not in got}
+    new = {m: got[m] for m in got if m not in wanted}
+    if absent and equal_worth(absent, new):
+        print('the others go to CPUs that are as good')
+        return 0
+    return 1 if absent or new else 0
+
+
+def moves(start, text):
+    """{'IRQ FROM TO REASON': gain}. Some are asked for twice until they are done."""
+    return {m[1]: int(m[2]) for m in re.finditer(start + r' \d+ (\d+ \d+ \d+ \w+) (\d+)', text, re.M)}
+
+
+def equal_worth(absent, new):
+    """
+    Whether the same interrupts leave the same CPUs, for a gain that is the same to 1 %: less
+    the planner takes for equal. A replay goes by whole ms, so its loads are not quite the kernel's.
+    """
+    def but_target(found):
+        return {(w[0], w[1], w[3]): gain for move, gain in found.items() for w in [move.split()]}
+    a, b = but_target(absent), but_target(new)
+    return len(a) == len(absent) == len(new) and a.keys() == b.keys() and \
+        all(abs(a[key] - b[key]) * 100 <= a[key] for key in a)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='record', description=__doc__, usage=argparse.SUPPRESS,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    hidden = {'help': argparse.SUPPRESS}
+    parser.add_argument('-o', dest='out', **hidden)
+    parser.add_argument('--seconds', type=float, default=10, **hidden)
+    parser.add_argument('--save', **hidden)
+    parser.add_argument('--verify', **hidden)
+    parser.add_argument('capture', nargs='?', **hidden)
+    chosen = parser.parse_args()
+    try:
+        if chosen.verify:
+            return verify(chosen.verify)
+        if chosen.capture is None:
+            text = capture(chosen.seconds)
+        else:
+            text = sys.stdin.read() if chosen.capture == '-' else read(chosen.capture)
+        if chosen.save:
+            write(chosen.save, text)
+        write(chosen.out or '/dev/stdout', convert(text))
+    except OSError as error:
+        die('%s: %s' % (error.filename, error.strerror))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""irqload on made-up trees and recordings: python3 -m unittest test_irqload"""
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import irqload
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
+WORK = tempfile.TemporaryDirectory()
+FILES = ('load_time_ns', 'load_soft_ns', 'load_thread_ns', 'load_count')
+
+
+def tearDownModule():
+    WORK.cleanup()
+
+
+class Tree:
+    """A /sys, and a /proc beside it."""
+
+    def __init__(self):
+        self.top = tempfile.mkdtemp(dir=WORK.name)
+        self.write('sys/kernel/irq_balance/state', 'observe')
+        for cpu, load, base in (0, 410000000, 5000000), (10, 0, 0):
+            self.write('sys/kernel/irq_balance/cpu%d/load_ns_per_s' % cpu, load)
+            self.write('sys/kernel/irq_balance/cpu%d/base_ns_per_s' % cpu, base)
+
+    def write(self, path, value):
+        path = self.top + '/' + path
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w') as file:
+            file.write('%s\n' % value)
+
+    def remove(self, path):
+        shutil.rmtree(self.top + '/' + path)
+
+    def irq(self, irq, name, *sums, cpu='0', status='movable'):
+        for file, value in dict(zip(FILES, sums), actions=name, chip_name='PCI-MSIX-0000:02:00.0', load_max_ns=1234,
+                                balance_status=status).items():
+            self.write('sys/kernel/irq/%d/%s' % (irq, file), value)
+        self.write('proc/irq/%d/effective_affinity_list' % irq, cpu)
+
+    def arguments(self, *more):
+        return ['--sysfs', self.top + '/sys', '--procfs', self.top + '/proc', *more]
+
+    def between(self, *changes, more=()):
+        """The intervals of irqload --json when one of CHANGES happens in each."""
+        out, steps = io.StringIO(), iter(changes)
+        with contextlib.redirect_stdout(out):
+            irqload.run(self.arguments('--json', '--count', str(len(changes)), *more), lambda seconds: next(steps)())
+        return out.getvalue()
+
+
+def rows(record):
+    return {row['irq']: row for row in record['irqs']}
+
+
+def records(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class Measuring(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree()
+
+    def test_differences(self):
+        # before, after, expected; None: the interrupt is not shown
+        cases = (
+            ('cost and count', (1000, 2000, 3000, 10), (601000, 302000, 103000, 110), [600000, 300000, 100000, 100]),
+            ('a time that steps back is none', (100, 100, 0, 100), (50100, 90, 0, 101), [50000, 0, 0, 1]),
+            ('idle', (7, 0, 0, 7), (7, 0, 0, 7), [0, 0, 0, 0]),
+            ('another interrupt with this number', (1000, 0, 0, 1000), (5, 0, 0, 5), None),
+            ('rubbish', (1, 1, 1, 1), (2, 'garbage', 1, 2), None))
+        for what, before, after, expected in cases:
+            with self.subTest(what):
+                self.tree.irq(24, 'eth0', *before)
+                [record] = records(self.tree.between(lambda a=after: self.tree.irq(24, 'eth0', *a, cpu='2-3', status='managed')))
+                self.assertEqual([rows(record)[24][k] for k in irqload.SUMS] if 24 in rows(record) else None, expected)
+                if expected:
+                    self.assertEqual((rows(record)[24]['cpus'], rows(record)[24]['status']), ('2-3', 'managed'))
+
+    def test_appear_and_disappear(self):
+        self.tree.irq(24, 'eth0', 1, 1, 1, 1)
+        self.tree.irq(26, '', 5, 5, 5, 5)
+        a, b = records(self.tree.between(
+            lambda: (self.tree.remove('sys/kernel/irq/24'), self.tree.irq(25, 'eth1', 0, 0, 0, 0)),
+            lambda: (self.tree.irq(25, 'eth1', 9, 0, 0, 3), self.tree.write('sys/kernel/irq_balance/state', 'off'))))
+        self.assertEqual((sorted(rows(a)), sorted(rows(b)), rows(b)[25]['count']), ([], [25], 3))
+        self.assertEqual((a['state'], b['state'], [cpu['cpu'] for cpu in b['cpus']]), ('observe', 'off', [0, 10]))
+
+    def test_table(self):
+        self.tree.irq(24, 'eth0 \x1b[2J', 0, 0, 0, 0)
+        [record] = records(self.tree.between(lambda: self.tree.irq(24, 'eth0 \x1b[2J', 600000, 300000, 100000, 100)))
+        record['seconds'] = record['irqs'][0]['seconds'] = 2.0
+        lines = irqload.table(record)
+        self.assertEqual([line.split() for line in lines[1:]], [
+            ['CPU', '0', '10'], ['load', '41.0', '0.0'], ['base', '0.5', '0.0'],
+            'irq name chip cpu% hard soft thread ns/irq rate/s max ns on moves'.split(),
+            '24 eth0 ?[2J PCI-MSIX 0.05 0.03 0.01 0.01 10000 50 1234 0 movable'.split()])
+        self.assertLessEqual(max(map(len, irqload.table(record, width=75))), 75)
+        one = dict(record['irqs'][0])
+        record['irqs'] = [dict(one, irq=1, hard_ns=9), dict(one, irq=2, hard_ns=10 ** 9, count=1), dict(one, irq=3, cpus='')]
+        for key, first in ('cost', 2), ('ns', 2), ('rate', 1), ('irq', 1), ('cpu', 2):
+            self.assertEqual(irqload.table(record, key)[5].split()[0], str(first), key)
+
+
+class Program(unittest.TestCase):
+    def run_it(self, *arguments, text=None):
+        return subprocess.run([sys.executable, PROGRAM, *arguments], input=text, capture_output=True, text=True, check=False)
+
+    def test_recording(self):
+        tree = Tree()
+        tree.irq(24, 'eth0', 0, 0, 0, 0)
+        text = tree.between(lambda: tree.irq(24, 'eth0', 100, 200, 300, 1), lambda: tree.irq(24, 'eth0', 150, 250, 400, 3))
+        self.assertEqual(self.run_it('--from', '-', '--json', text=text).stdout, text)
+        [whole] = records(self.run_it('--from', '-', '--once', '--json', text=text).stdout)
+        self.assertEqual([rows(whole)[24][k] for k in irqload.SUMS], [150, 250, 400, 3])
+        self.assertEqual(self.run_it('--from', '-', text=text).stdout.count('balancer observe'), 2)
+        good = json.loads(text.splitlines()[0])
+        for line in ('x', '1', '[]', 'null', text[:50], json.dumps(dict(good, format='irqload 2')), json.dumps(dict(good, irqs=[3])),
+                     json.dumps(dict(good, seconds='1')), json.dumps(dict(good, cpus=None)), '[' * 100000, '\x00'):
+            with self.subTest(line[:40]):
+                self.refused('-:2', '--from', '-', '--once', text=text.splitlines()[0] + '\n' + line + '\n')
+
+    @unittest.skipUnless(importlib.util.find_spec('matplotlib'), 'no matplotlib')
+    def test_pictures(self):
+        tree = Tree()
+        tree.irq(24, 'eth0', 0, 0, 0, 0)
+        text = tree.between(lambda: tree.irq(24, 'eth0', 100, 200, 300, 1))
+        for name, start in ('x.svg', b'<?xml'), ('x.png', b'\x89PNG'):
+            found = self.run_it('--from', '-', '--plot', tree.top + '/' + name, text=text)
+            with open(tree.top + '/' + name, 'rb') as file:
+                self.assertTrue(file.read().startswith(start), found.stderr)
+
+    def refused(self, message, *arguments, text=None, status=1):
+        found = self.run_it(*arguments, text=text)
+        self.assertEqual((found.returncode, found.stdout), (status, ''), found.stderr)
+        self.assertIn(message, found.stderr)
+        self.assertNotIn('Traceback', found.stderr)
+
+    def test_refusals(self):
+        tree = Tree()
+        self.refused('no %s/sys/kernel/irq' % tree.top, *tree.arguments('--once'))
+        tree.irq(24, 'eth0', 1, 1, 1, 1)
+        tree.write('sys/kernel/irq_balance/state', 'off')
+        self.refused('echo observe > %s' % tree.top, *tree.arguments('--once'))
+        tree.remove('sys/kernel/irq_balance')
+        self.refused('CONFIG_IRQ_BALANCE', *tree.arguments('--once'))
+        self.refused('No such file', '--from', tree.top + '/none')
+        self.refused('empty', '--from', '-', '--once', text='\n')
+        for arguments in (['--interval', '0'], ['--interval', 'nan'], ['--count', '0'], ['--count', 'x'], ['--sort', 'beauty'],
+                          ['--wrong'], ['file'], ['--from', 'x', '--sysfs', 'y']):
+            self.refused('irqload', *arguments, status=2)
+
+
+if __name__ == '__main__':
+    unittest.main()

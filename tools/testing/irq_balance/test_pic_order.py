@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""pic-order against exact fractions: python3 -m unittest test_pic_order
+
+PIC_ORDER names the program, where it is not beside this; SEED and COUNT vary the
+random loads.
+"""
+import os
+import random
+import subprocess
+import unittest
+from fractions import Fraction
+from math import inf
+
+PROGRAM = os.environ.get('PIC_ORDER') or os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pic-order')
+MILLION, HUGE = 10 ** 6, 2 ** 32 - 1
+LINES = [irq for irq in range(16) if irq != 2]
+
+
+def run(*arguments, text=None):
+    return subprocess.run([PROGRAM] + [str(a) for a in arguments], input=text, capture_output=True, text=True, check=False)
+
+
+def order(master, slave):
+    lines = []
+    for line in ((master + i) % 8 for i in range(8)):
+        lines += [line] if line != 2 else [8 + (slave + j) % 8 for j in range(8)]
+    return lines
+
+
+def rows(master, slave):
+    return ['%d %d %s%d' % (rank, irq, 'MS'[irq > 7], irq % 8) for rank, irq in enumerate(order(master, slave))]
+
+
+def latencies(master, slave, load):
+    """{irq: us}: the longest handler behind it and all that comes ahead of it meanwhile."""
+    lines, found = [irq for irq in order(master, slave) if irq in load], {}
+    for rank, irq in enumerate(lines):
+        ahead = [load[i][:2] for i in lines[:rank]]
+        behind = max([load[i][0] for i in lines[rank + 1:]], default=0)
+        last, now = None, inf if sum(cost * rate for cost, rate in ahead) >= MILLION else 0
+        while now not in (last, inf):
+            last, now = now, behind + sum((now * rate // MILLION + 1) * cost for cost, rate in ahead)
+        found[irq] = now
+    return found
+
+
+def deadline(line):
+    return Fraction(line[2]) if line[2] else Fraction(MILLION, line[1]) if line[1] else inf
+
+
+def worst(found, load):
+    return max((inf if us == inf else us / deadline(load[irq]) if deadline(load[irq]) != inf else 0
+                for irq, us in found.items()), default=0)
+
+
+def expected(master, slave, load):
+    lines, found = rows(master, slave), latencies(master, slave, load)
+    for irq in sorted(found):
+        lines.append('latency %d - unbounded' % irq if found[irq] == inf else
+                     'latency %d %d %s' % (irq, found[irq], 'late' if found[irq] > deadline(load[irq]) else 'ok'))
+    best = min((worst(latencies(m, s, load), load), m, s) for m in range(8) for s in range(8, 16))
+    return '\n'.join(lines + ['best %d %d' % best[1:]]) + '\n'
+
+
+def as_text(load):
+    return ''.join('irq %d %d %d%s\n' % (irq, c, r, ' %d' % d if d else '') for irq, (c, r, d) in load.items())
+
+
+def random_load(rnd):
+    kind, count = rnd.random(), rnd.randint(0, 15)
+    load = {}
+    for irq in rnd.sample(LINES, count):
+        cost, rate = rnd.randint(0, 3000), rnd.choice([0, 1, 10, 100, 1000])
+        if kind < .1:
+            cost, rate = rnd.randint(0, HUGE), rnd.choice([0, 1, rnd.randint(0, HUGE)])
+        elif kind < .75:
+            cost = rnd.randint(1, 300)
+            rate = int(MILLION / cost / count * rnd.uniform(.5, 1.1))
+        load[irq] = cost, rate, rnd.choice([0, 0, 0, rnd.randint(1, 5000), rnd.randint(1, HUGE)])
+    return load
+
+
+class PicOrder(unittest.TestCase):
+    def compare(self, master, slave, load):
+        done = run(master, slave, '--latency', '-', text=as_text(load))
+        self.assertEqual((done.stdout, done.stderr), (expected(master, slave, load), ''), (master, slave, load))
+        return done.stdout
+
+    def test_orders(self):
+        for master in range(8):
+            for slave in range(8, 16):
+                self.assertEqual(run(master, slave).stdout.splitlines(), rows(master, slave))
+        # As the FAQ of the 8259A has it: ten devices come ahead of IRQ 3 by default
+        self.assertEqual(run(0, 8).stdout.splitlines()[10], '10 3 M3')
+
+    def test_faq(self):
+        load = {0: (190, 10, 0), 1: (320, 10, 0), 3: (10, 838, 1194), 12: (300, 10, 0), 14: (500, 10, 0)}
+        self.assertIn('latency 3 1310 late', self.compare(0, 8, load))
+        self.assertIn('latency 3 500 ok', self.compare(3, 14, load))
+
+    def test_boundaries(self):
+        for master, slave, load in (
+                (5, 9, {}), (5, 9, {7: (100, 100, 0)}),
+                (0, 8, {3: (1, 1000, 0), 4: (1000, 1, 0)}), (0, 8, {3: (1, 1000, 700), 4: (700, 1, 0)}),
+                (0, 8, {3: (1, 1001, 0), 4: (1000, 1, 0)}), (0, 8, {0: (400, 1000, 0), 3: (1, 1, 0), 4: (600, 1, 0)}),
+                (0, 8, {0: (100, 9990, 0), 1: (5, 5, 0), 3: (7, 7, 0)}), (0, 8, {0: (1, 999999, 0), 1: (5, 5, 0), 3: (7, 7, 0)}),
+                (0, 8, {0: (500, 1000, 0), 1: (1000, 500, 0), 3: (0, 0, 0)}), (3, 14, {i: (1000, 1000, 0) for i in LINES}),
+                (0, 8, {0: (HUGE, HUGE, 0), 1: (HUGE, HUGE, 0), 3: (1, 1, 0)}),
+                (7, 15, {3: (10, 10, 0)}), (7, 15, {9: (100, 10, 150), 11: (100, 10, 5000)})):
+            with self.subTest(load):
+                self.compare(master, slave, load)
+        text = '\n# a comment\n  irq\t3 10 838 1194 # another\r\n\nirq 12 500 10'
+        self.assertEqual(run(0, 8, '--latency', '-', text=text).stdout, expected(0, 8, {3: (10, 838, 1194), 12: (500, 10, 0)}))
+
+    def test_random(self):
+        rnd = random.Random(int(os.environ.get('SEED', 20031107)))
+        for _ in range(int(os.environ.get('COUNT', 100))):
+            self.compare(rnd.randint(0, 7), rnd.randint(8, 15), random_load(rnd))
+
+    def test_refusals(self):
+        arguments = [((), ''), ((3,), ''), ((3, 14, 5), ''), (('', 14), ''), ((8, 14), '0..7'), ((3, 7), '8..15'), ((3, 16), '8..15'),
+                     ((-1, 14), ''), (('+3', 14), ''), ((' 3', 14), ''), (('3,14',), ''), (('0x3', 14), ''), ((3, '14x'), ''),
+                     ((2 ** 32 + 3, 14), ''), ((2 ** 64 + 3, 14), ''), ((3, 14, '--latency'), ''), ((3, 14, '--wrong', '-'), ''),
+                     ((3, 14, '--latency', '/none'), ''), ((3, 14, '--latency', '/'), '')]
+        for row in ('irq', 'irq 3 10', 'irq 3 10 10 10 10', 'irq 2 10 10', 'irq 16 10 10', 'irq -1 10 10', 'irq x 10 10', 'irq 3 1.5 10',
+                    'irq 3 10 10 0', 'irq 3 4294967296 10', 'IRQ 3 10 10', '3 10 10', 'irq 3 10 10x', 'irq 3 10 10\nirq 3 10 10',
+                    'irq 3 10 10\0', 'latency 3 10 10'):
+            arguments.append(((0, 8, '--latency', '-'), '-:', 'irq 5 1 1\n' + row + '\n'))
+        for words, message, *text in arguments:
+            with self.subTest((words, text)):
+                done = run(*words, text=''.join(text))
+                self.assertTrue(done.returncode and not done.stdout and done.stderr.strip() and message in done.stderr, done)
+                self.assertNotRegex(done.stderr, 'runtime error|Sanitizer')
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""record, from captures to a workload and back to the moves: python3 -m unittest test_record
+
+REPLAY names the program replay, where it is not beside this.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'record.py')
+# Two interrupts take 30 % of CPU 0 each while CPU 1 idles; after more than
+# 100 ms of history one of them is moved. (ns, CPU of interrupt 24)
+PASSES = [(1000000000, 0), (1040400000, 0), (1090500000, 0), (1140900000, 0), (1190700000, 1), (1290800000, 1)]
+SETTINGS = 'policy=balance heavy=20 min_gain=50 interval_ms=50 node_limit=80 compact_limit=50 rotate_ms=1000'
+FORMATS = {
+    'tracefs': '           kirqd-85      [003] .....  %.6f: irq_balance_%s: %s\n',
+    'trace-cmd': '           kirqd-85    [003] %.6f: irq_balance_%s:    %s\n',
+    'perf script': 'kirqd    85 [003]   %.6f: irq_balance:irq_balance_%s: %s\n'}
+
+
+def events(move='irq=24 from=0 to=1', asked=None, at=3):
+    yield 0.9, 'state', 'state=on'
+    for number, (now, cpu) in enumerate(PASSES):
+        t = now / 1e9
+        if not number:
+            yield t, 'settings', SETTINGS
+            for c in 0, 1:
+                yield t, 'cpu', 'cpu=%d node=0 package=%d llc=%d core=%d capacity=1024 online=1 usable=1' % (c, c, c, c)
+        for c in 0, 1:
+            yield t, 'base', 'cpu=%d time=%d load=0' % (c, 1000 * number)
+        for irq in 24, 25:
+            yield t, 'irq', 'irq=%d cpu=%d node=-1 time=%d load=300000000 status=movable mask=00000000,00000003' % (
+                irq, cpu if irq == 24 else 0, (now - PASSES[0][0]) * 3 // 10)
+        yield t, 'plan', 'now=%d heavy=2 worst=600000000 planned=600000000 moves=0 next_ms=50 asked=%d' % (now, number == asked)
+        if number == at:
+            yield t, 'move', move + ' reason=imbalance load=300000000 gain=300000000'
+
+
+def capture(some, form='tracefs'):
+    return '# tracer: nop\n' + ''.join(FORMATS[form] % event for event in some)
+
+
+def record(text, *options):
+    done = subprocess.run([sys.executable, RECORD, *(options or ['-'])], input=text, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Record(unittest.TestCase):
+    def test_convert(self):
+        status, workload, said = record(capture(events()))
+        lines = workload.splitlines()
+        self.assertEqual(status, 0, said)
+        for line in 'irq 24 node -1 mask 0-1 at 0', 'irq 25 node -1 mask 0-1 at 0', 'load 24 300000000', 'load 25 300000000':
+            self.assertEqual(lines.count(line), 1, workload)
+        self.assertEqual([line for line in lines if line.startswith(('epoch', 'pass'))],
+                         sum([['epoch %d' % ms, 'pass'] for ms in (0, 40, 91, 141, 191, 291)], []))
+        for form in FORMATS:
+            self.assertEqual(record(capture(events(), form))[1], workload, form)
+        # What was before the balancer was switched is left out
+        twice = list(events(move='irq=25 from=0 to=1')) + list(events())
+        self.assertEqual(record(capture(twice))[1], workload)
+
+    def test_verify(self):
+        cases = (('the recorded move', {}, 0, '1 recorded moves, 1 replayed, 1 of them'),
+                 ('another one', {'move': 'irq=25 from=0 to=1'}, 1, 'absent 25 0 1'),
+                 ('a rebalance', {'asked': 3}, 0, '1 recorded moves, 1 replayed, 1 of them'))
+        with tempfile.TemporaryDirectory() as work:
+            name = work + '/replay'
+            for what, options, wanted, text in cases:
+                with self.subTest(what):
+                    self.assertEqual(record(capture(events(**options)), '-o', name, '-')[0], 0)
+                    status, out, said = record('', '--verify', name)
+                    self.assertEqual(status, wanted, out + said)
+                    self.assertIn(text, out)
+
+    def test_refusals(self):
+        cases = (('', 'no pass'), (capture(e for e in events() if e[1] != 'cpu'), 'no pass'),
+                 (capture(e for e in events() if e[0] < 1.01), 'one pass only'),
+                 (capture(events()).replace('now=', 'then='), 'cannot read'))
+        for text, wanted in cases:
+            with self.subTest(wanted):
+                status, out, said = record(text)
+                self.assertEqual((status, out), (1, ''))
+                self.assertIn(wanted, said)
+        self.assertEqual(record('', '--seconds')[0], 2)
+
+
+if __name__ == '__main__':
+    unittest.main()

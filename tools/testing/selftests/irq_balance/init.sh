@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# init.sh WHAT[,WHAT...] SECONDS CPU...: the init of an initramfs with busybox
+#
+#   spread	the interrupts of test_modules/beat.ko are crowded on CPU0 and raised: each
+#		has to end on one of the CPUs that are named, and none has more than it must
+#   torture	the mover, for SECONDS
+#   sleep	while interrupts move, in each way that /ways names: "deep" for S3,
+#		or a word for /sys/power/pm_test and one for /sys/power/state
+#   kexec	into /bzImage with /second.cpio and the words of /second
+#   orders	8259A: the order of service before and after S3
+# Prints TAP, and reboots.
+/bin/busybox mkdir -p /tmp /dev
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t debugfs none /sys/kernel/debug
+[ -e /dev/rtc0 ] || mount -t devtmpfs dev /dev 2>/dev/null
+balancer=/sys/kernel/irq_balance beat=/sys/module/beat/parameters
+what=$1 seconds=$2
+shift 2
+cpus=$*
+
+result() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+where() { cat "/proc/irq/$1/effective_affinity_list"; }
+places() {
+	echo "# $1: $(for irq in $sources; do echo "$irq:CPU$(where "$irq")"; done | tr '\n' ' ')"
+}
+masks() { grep . /proc/irq/*/smp_affinity 2>/dev/null; }
+hotplug() {
+	for cpu in /sys/devices/system/cpu/cpu[1-9]/online; do echo "$1" >"$cpu" || return; done
+}
+raise() {
+	echo "$1" >$beat/run
+	[ "$1" = 0 ] || return
+	tries=0
+	until [ "$(cat $beat/raised)" = "$(cat $beat/handled)" ] || [ $((tries += 1)) -gt 100 ]; do
+		usleep 100000
+	done
+	[ "$(cat $beat/raised)" -gt 1000 ] && [ "$(cat $beat/raised)" = "$(cat $beat/handled)" ]
+	result $? "no interrupt is lost: raised $(cat $beat/raised), handled $(cat $beat/handled)"
+}
+# On the CPUs that are named, no more on one than there have to be
+is_spread() {
+	most=$((($(echo $sources | wc -w) + $(echo $cpus | wc -w) - 1) / $(echo $cpus | wc -w)))
+	for irq in $sources; do where "$irq"; done | sort | uniq -c | while read -r n cpu; do
+		case " $cpus " in *" $cpu "*) [ "$n" -le $most ] || exit 1 ;; *) exit 1 ;; esac
+	done
+}
+gets_spread() {
+	tries=0
+	until is_spread || [ $((tries += 1)) -gt 150 ]; do usleep 100000; done
+	places "after about $((tries * 100)) ms"
+	is_spread
+}
+moves() { cat $balancer/stats/moves_rotate; }
+restless() {
+	for word in interval_ms=20 rotate_ms=20 policy=rotate state=on; do
+		echo "${word#*=}" >"$balancer/${word%=*}"
+	done
+	raise 1
+}
+
+spread() {
+	echo off >$balancer/state
+	# With nohz_full one of them keeps the time and stays
+	hotplug 0
+	hotplug 1
+	result $? "CPUs go offline and come back"
+	places crowded
+	[ "$(for irq in $sources; do where "$irq"; done | sort -u)" = 0 ]
+	result $? "then all interrupts are on CPU0"
+	before=$(masks)
+	echo on >$balancer/state
+	raise 1
+	gets_spread
+	result $? "they are spread to the CPUs that are for them"
+	sleep 3
+	places later
+	is_spread
+	result $? "and stay there"
+	raise 0
+	[ "$before" = "$(masks)" ]
+	result $? "smp_affinity of every interrupt is what it was"
+}
+
+naps() {
+	while read -r depth state; do
+		echo "# sleep $depth $state"
+		if [ "$depth" = deep ]; then
+			echo none >/sys/power/pm_test
+			echo deep >/sys/power/mem_sleep && echo 0 >/sys/class/rtc/rtc0/wakealarm &&
+				echo +4 >/sys/class/rtc/rtc0/wakealarm && echo mem >/sys/power/state
+		else
+			echo "$depth" >/sys/power/pm_test && echo "$state" >/sys/power/state
+		fi || return
+	done </ways
+}
+
+sleep_and_wake() {
+	echo off >$balancer/state
+	naps
+	result $? "without the balancer: the machine sleeps and wakes"
+	before=$(masks)
+	restless
+	sleep 1
+	[ "$(moves)" -gt 0 ] && naps
+	result $? "while interrupts move: the machine sleeps and wakes"
+	moved=$(moves)
+	sleep 1
+	[ "$(moves)" -gt "$moved" ]
+	result $? "and the interrupts go on to move"
+	echo balance >$balancer/policy
+	gets_spread
+	result $? "they are spread"
+	raise 0
+	[ "$before" = "$(masks)" ]
+	result $? "the balancer adds nothing to what sleep does to smp_affinity"
+}
+
+kexec_away() {
+	restless
+	tries=0
+	until [ "$(moves)" -gt 0 ] || [ $((tries += 1)) -gt 100 ]; do usleep 200000; done
+	[ "$(moves)" -gt 0 ]
+	result $? "interrupts move until kexec"
+	/kexec "$(cat /second)"
+	result 1 kexec
+}
+
+torture() {
+	insmod /torture.ko && insmod /balance_torture.ko stat_interval=30 &&
+		sleep "$seconds" && rmmod balance_torture
+	result $? "the torture test comes and goes"
+}
+
+orders() {
+	insmod /i8259_lines.ko testdev=1
+	echo deep >/sys/power/mem_sleep
+	for order in 3,14 2,11 6,9 0,8; do
+		echo $order >/sys/kernel/i8259_priority/priority
+		echo "before $order $(cat /sys/kernel/debug/i8259_lines/run)"
+		echo 0 >/sys/class/rtc/rtc0/wakealarm
+		echo +2 >/sys/class/rtc/rtc0/wakealarm
+		echo mem >/sys/power/state
+		echo "after $order $(cat /sys/kernel/debug/i8259_lines/run)"
+	done
+	[ "$(cat /sys/power/suspend_stats/success)" = 4 ]
+	result $? "slept and woke four times"
+}
+
+if [ "$what" = orders ]; then
+	orders
+else
+	insmod /beat.ko
+	sources=$(grep -lx beat /sys/kernel/irq/*/actions | cut -d/ -f 5)
+	for irq in $sources; do
+		cd "/sys/kernel/irq/$irq" &&
+			echo "# irq $irq: $(cat chip_name) $(cat balance_status)"
+	done
+	[ "$(echo $sources | wc -w)" -ge 3 ]
+	result $? "there are interrupts to move"
+	for word in $(echo "$what" | tr , ' '); do
+		case $word in
+		spread | torture) $word ;;
+		sleep) sleep_and_wake ;;
+		kexec) kexec_away ;;
+		esac
+	done
+fi
+echo end
+reboot -f
