@@ -9,7 +9,7 @@
  *
  *   handlers	handle_irq_event() counts down beside desc->lock; the interrupt that
  *		reaches zero is handled by irq_load_timed_event() (load.c)
- *   softirqs	the action of each softirq is wrapped while somebody measures; the
+ *   softirqs	the action of each softirq is wrapped while measuring is on; the
  *		wrapper counts down its runs on this CPU (load_softirq.c)
  *   NAPI	in a run of NET_RX that is timed each poll is, and is charged to the
  *		interrupt of its instance (load_napi.c)
@@ -549,7 +549,7 @@ void irq_load_put(void)
  * irq_load_read - Read the load of one interrupt
  * @irq:	interrupt number
  * @load:	where to put it: times and count are cumulative and only move while
- *		somebody measures, see irq_load_get()
+ *		measuring is on, see irq_load_get()
  *
  * Context: any in which desc->lock of @irq is not held.
  *

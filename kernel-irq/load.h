@@ -247,7 +247,7 @@ static __always_inline bool irq_load_due(struct irq_desc *desc)
 }
 
 /**
- * irq_load_thread_fn - Run an interrupt thread's handler, timed if somebody measures
+ * irq_load_thread_fn - Run an interrupt thread's handler, timed while measuring is on
  * @fn:		the function that calls the handler
  * @desc:	descriptor of the interrupt
  * @action:	action whose thread is current

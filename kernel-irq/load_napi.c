@@ -84,7 +84,7 @@ static void irq_load_vote(const struct napi_struct *napi, unsigned int irq)
  * irq_load_napi_irq - The interrupt of a NAPI instance
  * @napi:	the instance
  *
- * Context: any, while somebody measures.
+ * Context: any, while measuring is on.
  *
  * Return: interrupt number, 0 if there is none or it is not known
  */
@@ -254,7 +254,7 @@ static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, i
  * irq_load_set_polls_left - Set what is called when a run of NET_RX leaves polls
  * @left:	called with the CPU's poll list, in softirq context; NULL for nothing
  *
- * It is called while somebody measures.
+ * It is called while measuring is on.
  *
  * Context: process context.
  */

@@ -2,8 +2,8 @@
 /*
  * CPU time per interrupt: softirqs.
  *
- * Most of what an interrupt costs may be spent after its handler. While somebody
- * measures, each softirq's action is wrapped by one that counts down its runs on
+ * Most of what an interrupt costs may be spent after its handler. While measuring is on,
+ * each softirq's action is wrapped by one that counts down its runs on
  * this CPU. It times the one that reaches zero, which stands for all since the
  * last one. So the load of a CPU is found even if it is too busy to take interrupts.
  * A wrapper that does not time is a decrement and a jump. When measuring stops it

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the user tells the interrupt balancer, as text: on the kernel command
- * line and in sysfs the words are the same.
+ * Interrupt balancing: the kernel command line, and the lists of CPUs and bans
+ *
+ * The words are the same as in sysfs.
  *
  *   irqbalance=[STATE][,SETTING=VALUE]...[,cpus=LIST]
  *   irqbalance_ban=INTERRUPT[,INTERRUPT]...
@@ -62,7 +63,7 @@ static char *irq_balance_boot_options __initdata;
 static char *irq_balance_boot_bans __initdata;
 
 /**
- * irq_balance_put_text - Turn one setting of several
+ * irq_balance_put_text - Parse the value of a setting
  * @set:	settings
  * @knob:	one of irq_balance_knobs[]
  * @text:	the new value, a newline at its end does not matter
@@ -111,7 +112,7 @@ void irq_balance_and_cpus(struct cpumask *mask)
 }
 
 /**
- * irq_balance_set_cpus - Say which CPUs the balancer may use
+ * irq_balance_set_cpus - Set the CPUs that the balancer may use
  * @list:	list of CPUs, at least one of them possible
  * @where:	what comes before the name in the log
  *
@@ -181,7 +182,7 @@ static bool irq_balance_parse_bans(struct irq_balance_bans *bans, char *list)
 }
 
 /**
- * irq_balance_set_bans - Say which interrupts the balancer leaves alone
+ * irq_balance_set_bans - Set the interrupts that the balancer leaves alone
  * @list:	numbers and patterns of action names, by commas; empty for none
  * @where:	what comes before the name in the log
  *
@@ -240,7 +241,7 @@ int irq_balance_show_bans(char *buf)
 }
 
 /**
- * irq_balance_is_banned - Whether the user wants an interrupt left alone
+ * irq_balance_is_banned - Whether an interrupt is in the list of bans
  * @desc:	descriptor of the interrupt, locked
  *
  * Context: any, interrupts disabled, desc->lock held.
@@ -311,7 +312,7 @@ static int __init irq_balance_boot_word(struct irq_balance_settings *set,
 }
 
 /**
- * irq_balance_boot - Do what the kernel command line says
+ * irq_balance_boot - Parse the kernel command line
  * @set:	settings, at their defaults
  * @mode:	mode, at its default
  *

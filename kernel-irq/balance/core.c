@@ -39,7 +39,7 @@
  * ::
  *
  *   irq_balance_mode_mutex	on, off, observe, asking for a pass: outermost
- *     cpus_read_lock()		a pass: the topology, and who is online; also the
+ *     cpus_read_lock()		a pass: the topology, and the online CPUs; also the
  *				static keys and calls that are switched
  *       irq_balance_pass_mutex	a pass, the settings, the statistics
  *         desc->lock		one interrupt at a time
@@ -155,7 +155,7 @@ struct irq_balance_map {
 	unsigned int			size;
 	unsigned int			nr;
 	u32				proposal_gain;
-	struct irq_balance_settings	told;
+	struct irq_balance_settings	traced;
 	struct cpumask			usable;
 };
 
@@ -183,7 +183,7 @@ static bool irq_balance_wanted;
 /* The next pass is the one that irq_balance_rebalance() waits for */
 static bool irq_balance_asked;
 static bool irq_balance_new_topology;
-static bool irq_balance_untold;
+static bool irq_balance_trace_machine;
 
 static const char * const irq_balance_mode_names[] = {
 	[IRQ_BALANCE_OFF]	= "off",
@@ -213,7 +213,7 @@ void irq_balance_replan(void)
 	wake_up(&irq_balance_wait);
 }
 
-/* The entry path says that the load of an interrupt has risen */
+/* The charge path reports that the load of an interrupt has risen */
 static void irq_balance_kick_func(struct irq_work *work)
 {
 	WRITE_ONCE(irq_balance_kicked, true);
@@ -283,7 +283,7 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 		source->fixed = 0;
 
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
-			WRITE_ONCE(irq_balance_untold, true);
+			WRITE_ONCE(irq_balance_trace_machine, true);
 			map->policy.changed = true;
 		}
 
@@ -330,8 +330,8 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 }
 
 /*
- * Whether the affinity mask leaves no choice. One CPU is a pin even if it is a
- * CPU that is not to be used; no usable CPU means that the user knows better.
+ * Whether the affinity mask leaves no choice. One CPU is a pin even if that CPU is
+ * not usable; a mask without any usable CPU is respected as it is.
  */
 static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask *usable)
 {
@@ -375,7 +375,7 @@ irq_balance_show_why(struct irq_desc *desc, const struct cpumask *usable)
 }
 
 /**
- * irq_balance_status - Tell whether an interrupt may be moved, or why not
+ * irq_balance_status - Get whether an interrupt may be moved, or why not
  * @desc:	descriptor of the interrupt
  * @why:	where to put it
  *
@@ -399,7 +399,7 @@ int irq_balance_status(struct irq_desc *desc, enum irq_balance_fixed *why)
 }
 
 /**
- * irq_balance_peek_entry - What is remembered of an interrupt
+ * irq_balance_peek_entry - Get the thread's record of an interrupt
  * @desc:	descriptor of the interrupt
  *
  * Context: any in which @desc cannot go away. A pass may be writing.
@@ -515,7 +515,7 @@ static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 	}
 }
 
-/* A clock that becomes unstable measures what cannot be trusted */
+/* Times of a clock that has become unstable cannot be trusted */
 static bool irq_balance_moves(void)
 {
 	if (READ_ONCE(irq_balance_mode) != IRQ_BALANCE_ON)
@@ -540,7 +540,7 @@ static void irq_balance_publish_one(struct irq_desc *desc, struct irq_balance_ir
 	scoped_guard(raw_spinlock_irq, &desc->lock)
 		ret = irq_balance_is_banned(desc) ? -EPERM : irq_balance_move(desc, irq->target);
 
-	/* The user was faster: nothing was begun */
+	/* Raced with a write by the user; the move was not started */
 	if (ret == -EPERM) {
 		irq_balance_stats.cancelled++;
 		trace_irq_balance_fail(irq->irq, irq->target, ret);
@@ -561,7 +561,7 @@ static u64 irq_balance_weight(struct irq_balance_map *map, struct irq_balance_ir
 	return div_u64(irq->load * IRQ_BALANCE_CAPACITY, map->cpus[irq->cpu].capacity);
 }
 
-/* Publish the moves, tell entry what to kick for, and drop the references */
+/* Publish the moves and the limits of the charge path, drop the references */
 static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned int moves)
 {
 	bool observe = !irq_balance_moves();
@@ -601,9 +601,9 @@ static u64 irq_balance_worst(struct irq_balance_map *map)
 }
 
 /**
- * irq_balance_trace_begin - Somebody begins to trace
+ * irq_balance_trace_begin - A tracer was attached
  *
- * The next pass that is traced tells how the machine looks.
+ * The next pass traces settings and CPUs as well.
  *
  * Context: process context.
  *
@@ -611,20 +611,21 @@ static u64 irq_balance_worst(struct irq_balance_map *map)
  */
 int irq_balance_trace_begin(void)
 {
-	WRITE_ONCE(irq_balance_untold, true);
+	WRITE_ONCE(irq_balance_trace_machine, true);
 	irq_balance_replan();
 	return 0;
 }
 
-/* What the pass saw: enough to do it again with other settings, elsewhere */
+/* The inputs of the pass: enough to replay it with other settings, elsewhere */
 static void irq_balance_trace(struct irq_balance_map *map)
 {
 	unsigned int cpu, i;
 	bool changed;
 
-	changed = memcmp(&map->told, &irq_balance_settings, sizeof(map->told));
-	if (trace_irq_balance_cpu_enabled() && (xchg(&irq_balance_untold, false) || changed)) {
-		map->told = irq_balance_settings;
+	changed = memcmp(&map->traced, &irq_balance_settings, sizeof(map->traced));
+	if (trace_irq_balance_cpu_enabled() &&
+	    (xchg(&irq_balance_trace_machine, false) || changed)) {
+		map->traced = irq_balance_settings;
 		trace_irq_balance_settings(&irq_balance_settings);
 		for_each_possible_cpu(cpu)
 			trace_irq_balance_cpu(cpu, &map->cpus[cpu], cpu_online(cpu));
@@ -844,7 +845,7 @@ static void irq_balance_cancel_all(void)
 }
 
 /**
- * irq_balance_restrict - What may be where has changed
+ * irq_balance_restrict - The allowed CPUs or interrupts have changed
  *
  * Calls off the moves that were planned before, and plans anew.
  *
@@ -858,7 +859,7 @@ void irq_balance_restrict(void)
 	irq_balance_replan();
 }
 
-/* What may fail of a start. Returns a thread that waits to be woken, or an error */
+/* The part of a start that may fail; returns a thread that waits to be woken, or an error */
 static struct task_struct *irq_balance_prepare(void)
 {
 	struct task_struct *task;
@@ -897,7 +898,7 @@ static void irq_balance_start(struct task_struct *task)
 		map->proposal_gain = 0;
 	}
 	WRITE_ONCE(irq_balance_new_topology, true);
-	WRITE_ONCE(irq_balance_untold, true);
+	WRITE_ONCE(irq_balance_trace_machine, true);
 	WRITE_ONCE(irq_balance_asked, false);
 
 	irq_balance_follow(irq_balance_mode == IRQ_BALANCE_ON);
@@ -975,7 +976,7 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");
 
 /**
- * irq_balance_get_mode - What the balancer does at present
+ * irq_balance_get_mode - Get the present mode
  *
  * Return: the mode
  */
@@ -986,7 +987,7 @@ enum irq_balance_mode irq_balance_get_mode(void)
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_get_mode, "balance_torture");
 
 /**
- * irq_balance_rebalance - Make a pass now that takes all loads as they are
+ * irq_balance_rebalance - Make a pass now that assumes no deviations
  *
  * No deviation is assumed, and no interrupt rests. The thread makes the pass,
  * after the shortest interval: what it did before has to take effect.
@@ -1008,7 +1009,7 @@ int irq_balance_rebalance(void)
 }
 
 /**
- * irq_balance_proposal_gain - What the moves that observe proposes are worth
+ * irq_balance_proposal_gain - Get the predicted gain of the proposed moves
  *
  * Context: process context, may sleep.
  *

@@ -47,7 +47,7 @@ static bool irq_balance_is_redirected(struct irq_data *data)
 	return false;
 }
 
-/* What delivers the interrupt can tell which one is being handled, as a GIC */
+/* The root chip keeps an active state for each interrupt, as a GIC does */
 static bool irq_balance_has_active_state(struct irq_data *data)
 {
 	while (irqd_get_parent_data(data))
@@ -77,7 +77,7 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 	       !irq_balance_has_active_state(data);
 }
 
-/* A move would take back what the user did to the thread */
+/* A move would undo the user's choice of CPUs for the thread */
 static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 {
 	struct irqaction *action;
@@ -91,11 +91,11 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 }
 
 /**
- * irq_balance_why_fixed - Tell why an interrupt must not be moved
+ * irq_balance_why_fixed - Find the reason why an interrupt must not be moved
  * @desc:	descriptor of the interrupt, locked
  *
- * Knows the interrupt and its chip. Whether the mask has a choice to offer is
- * up to the caller, who knows which CPUs may be used.
+ * Looks at the interrupt and its chip. The caller, which has the list of usable
+ * CPUs, checks whether the mask leaves a choice.
  *
  * Context: any, interrupts disabled, desc->lock held.
  *
@@ -131,7 +131,7 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 		return IRQ_BALANCE_FORWARDED;
 	if (irq_balance_is_redirected(data))
 		return IRQ_BALANCE_REDIRECTED;
-	/* Which do not say where they deliver, deliver to several CPUs, or lose edges */
+	/* It does not report one effective CPU, or could lose an edge */
 	if ((b && b->chip_mask) || irq_balance_may_lose_edge(desc) ||
 	    cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1)
 		return IRQ_BALANCE_CHIP;
@@ -226,9 +226,9 @@ void irq_balance_notify(struct irq_desc *desc)
  * Context: any, interrupts disabled, desc->lock held.
  *
  * Return: 0 if done; -EINPROGRESS if the next interrupt will do it, then
- * irq_balance_move_result() tells how that went; -EPERM if the interrupt must
- * not be moved; -ENODEV if @cpu is not active or not in the mask; or what the chip
- * says: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no
+ * irq_balance_move_result() returns the outcome; -EPERM if the interrupt must
+ * not be moved; -ENODEV if @cpu is not active or not in the mask; or the chip's
+ * error: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no
  * vector left, -EOPNOTSUPP if it cannot be done without changing the mask.
  */
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu)

@@ -5,9 +5,9 @@
  * To place n interrupts on m CPUs so that the worst CPU has least to do is
  * NP-hard. Here CPUs above a limit give their heaviest interrupts to the CPUs
  * that end lowest (longest processing time first, R. L. Graham, 1969). Then
- * single moves, swaps and chains of two moves relieve the worst CPU. Several
- * limits are tried, as a limit that is too tight moves too much, and then the
- * best placement is perturbed and relieved again.
+ * single moves, swaps, chains of two moves and sharing out the interrupts of two
+ * CPUs anew relieve the worst CPU. After that the placement is perturbed and
+ * relieved again, as long as that may pay.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -41,12 +41,6 @@ bool irq_balance_may(const struct irq_balance_work *w, const struct irq_balance_
 		return it->stay;
 	return pos >= it->first && pos < it->end && (w->flags[pos] & IRQ_BALANCE_ROOM) &&
 	       test_bit(w->cpu[pos], it->allowed);
-}
-
-/* Loads within 1 % are equal: fewer moves are worth more */
-static u64 irq_balance_equal(u64 load)
-{
-	return load + div_u64(load, 100);
 }
 
 static void irq_balance_charge(struct irq_balance_work *w, u32 pos, u64 cost)
@@ -185,13 +179,13 @@ static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance
 }
 
 /* Puts what is nowhere, heaviest first, where it ends lowest */
-static void irq_balance_fill(struct irq_balance_work *w, u64 limit)
+static void irq_balance_fill(struct irq_balance_work *w)
 {
 	struct irq_balance_item *it;
 
 	for (it = w->items; it < w->items + w->nr; it++) {
 		if (it->place == IRQ_BALANCE_NOWHERE) {
-			u32 pos = irq_balance_pick(w, it, limit);
+			u32 pos = irq_balance_pick(w, it, w->enough);
 
 			irq_balance_put(w, it, pos == IRQ_BALANCE_NOWHERE ? it->home : pos);
 		}
@@ -199,8 +193,9 @@ static void irq_balance_fill(struct irq_balance_work *w, u64 limit)
 }
 
 /* Takes the heaviest off CPUs above a limit, puts back what fits after all */
-static void irq_balance_strip(struct irq_balance_work *w, u64 limit)
+static void irq_balance_strip(struct irq_balance_work *w)
 {
+	u64 limit = w->enough;
 	struct irq_balance_item *it = w->items + w->nr;
 
 	while (it-- > w->items)
@@ -393,12 +388,12 @@ static u64 irq_balance_top(const struct irq_balance_work *w)
 }
 
 /* Relieves the worst CPU as long as a move or a swap does, then the next one */
-static void irq_balance_descend_steps(struct irq_balance_work *w, u64 enough)
+static void irq_balance_descend_steps(struct irq_balance_work *w)
 {
 	u32 worst;
 
 	while ((worst = irq_balance_worst(w)) != IRQ_BALANCE_NOWHERE &&
-	       w->load[worst] > enough && w->spent < w->until) {
+	       w->load[worst] > w->enough && w->spent < w->until) {
 		u64 most = w->load[worst] - 1;
 
 		w->spent += w->nr_cpus;
@@ -410,28 +405,15 @@ static void irq_balance_descend_steps(struct irq_balance_work *w, u64 enough)
 }
 
 /* The same with chains of moves, which cost more to find */
-static void irq_balance_descend(struct irq_balance_work *w, u64 enough)
+static void irq_balance_descend(struct irq_balance_work *w)
 {
 	u32 worst;
 
 	do {
-		irq_balance_descend_steps(w, enough);
+		irq_balance_descend_steps(w);
 		worst = irq_balance_worst(w);
-	} while (worst != IRQ_BALANCE_NOWHERE && w->load[worst] > enough &&
+	} while (worst != IRQ_BALANCE_NOWHERE && w->load[worst] > w->enough &&
 		 irq_balance_relieve_chain(w, worst, w->load[worst] - 1));
-}
-
-/* All that is above a limit, of CPUs that have an item */
-static u64 irq_balance_excess(const struct irq_balance_work *w, u64 limit)
-{
-	u64 excess = 0;
-	u32 pos;
-
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		if (w->head[pos] != IRQ_BALANCE_NOWHERE && w->load[pos] > limit)
-			excess += w->load[pos] - limit;
-	}
-	return excess;
 }
 
 /**
@@ -507,23 +489,22 @@ static void irq_balance_perturb(struct irq_balance_work *w)
 }
 
 /* Perturbed placements, as long as none is good enough */
-static void irq_balance_iterate(struct irq_balance_work *w, u64 enough)
+static void irq_balance_iterate(struct irq_balance_work *w)
 {
-	u64 least = irq_balance_top(w), excess = irq_balance_excess(w, enough);
+	u64 least = irq_balance_top(w);
 	u32 away = 0;
 
 	irq_balance_keep(w);
 	w->turn = 0;
 	w->cursor = 0;
-	while (least > enough && w->spent < w->until) {
+	while (least > w->enough && w->spent < w->until) {
 		u64 top;
 
 		irq_balance_perturb(w);
-		irq_balance_descend_steps(w, enough);
+		irq_balance_descend_steps(w);
 		top = irq_balance_top(w);
-		if (top < least || (top == least && irq_balance_excess(w, enough) < excess)) {
+		if (top < least) {
 			least = top;
-			excess = irq_balance_excess(w, enough);
 			irq_balance_keep(w);
 			away = 0;
 		} else if (top - least > (least >> 4) || ++away > 20) {
@@ -535,24 +516,15 @@ static void irq_balance_iterate(struct irq_balance_work *w, u64 enough)
 }
 
 /* Home again where there is room: fewest moves */
-static void irq_balance_undo(struct irq_balance_work *w, u64 limit)
+static void irq_balance_undo(struct irq_balance_work *w)
 {
 	struct irq_balance_item *it;
 
 	for (it = w->items; it < w->items + w->nr; it++) {
 		if (it->stay && it->place != it->home &&
-		    w->load[it->home] + irq_balance_cost(w, it->load, it->home) <= limit)
+		    w->load[it->home] + irq_balance_cost(w, it->load, it->home) <= w->enough)
 			irq_balance_put(w, it, it->home);
 	}
-}
-
-static u32 irq_balance_moves(const struct irq_balance_work *w)
-{
-	u32 i, moves = 0;
-
-	for (i = 0; i < w->nr; i++)
-		moves += w->items[i].place != w->items[i].home;
-	return moves;
 }
 
 /*
@@ -586,34 +558,18 @@ static u64 irq_balance_bound(struct irq_balance_work *w)
 }
 
 /* One placement, for the nodes that hold */
-static void irq_balance_solve(struct irq_balance_work *w,
-			      const struct irq_balance_settings *set)
+static void irq_balance_solve(struct irq_balance_work *w, const struct irq_balance_settings *set)
 {
-	static const u16 slack[] = { 10, 40, 120, 300 };
-	u64 bound = irq_balance_bound(w), least = ~0ULL, top, limit;
-	u32 i, moves = 0;
+	u64 bound = irq_balance_bound(w);
 
-	w->enough = irq_balance_equal(bound);
-	for (i = 0; i < ARRAY_SIZE(slack) && (!i || w->spent < w->until); i++) {
-		limit = bound + div_u64(bound, 1000) * slack[i];
-		irq_balance_strip(w, limit);
-		irq_balance_fill(w, limit);
-		irq_balance_descend(w, limit);
-		top = irq_balance_top(w);
-		irq_balance_undo(w, w->enough);
-		top = irq_balance_top(w);
-		if (irq_balance_equal(top) < least ||
-		    (top <= irq_balance_equal(least) && irq_balance_moves(w) < moves)) {
-			least = top;
-			moves = irq_balance_moves(w);
-			irq_balance_keep(w);
-		}
-		if (top <= limit)
-			break;
-	}
-	irq_balance_restore(w);
-	irq_balance_iterate(w, w->enough);
-	irq_balance_undo(w, w->enough);
+	/* Loads within 1 % are equal: fewer moves are worth more */
+	w->enough = bound + div_u64(bound, 100);
+	irq_balance_strip(w);
+	irq_balance_fill(w);
+	irq_balance_descend(w);
+	irq_balance_undo(w);
+	irq_balance_iterate(w);
+	irq_balance_undo(w);
 	irq_balance_settle(w, set);
 }
 
@@ -726,8 +682,10 @@ static bool irq_balance_hope(const struct irq_balance_work *w,
  * Nodes hold their devices' interrupts at first. Those whose worst CPU passes the
  * limit let them go, the worst first, and it is tried again. If bringing remote
  * interrupts back would make the worst CPU worse, they may stay.
+ *
+ * Return: false if no CPU could gain enough; then everything is at home
  */
-void irq_balance_place(struct irq_balance_work *w,
+bool irq_balance_place(struct irq_balance_work *w,
 		       const struct irq_balance_settings *set, u32 effort)
 {
 	u64 limit = IRQ_BALANCE_FULL / 100 * set->node_limit;
@@ -747,7 +705,7 @@ void irq_balance_place(struct irq_balance_work *w,
 			forced |= !w->items[i].stay;
 		}
 		if (!round && !irq_balance_hope(w, set))
-			return;
+			return false;
 		w->until = min(w->spent + effort, EFFORT_MAX);
 		irq_balance_solve(w, set);
 		again = set->node_limit < 100 && irq_balance_spill(w, limit);
@@ -763,6 +721,7 @@ void irq_balance_place(struct irq_balance_work *w,
 			again = true;
 		}
 	}
+	return true;
 }
 
 /**

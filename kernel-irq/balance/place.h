@@ -182,7 +182,7 @@ void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u3
 void irq_balance_sort(struct irq_balance_work *w);
 void irq_balance_home(struct irq_balance_work *w);
 void irq_balance_settle(struct irq_balance_work *w, const struct irq_balance_settings *set);
-void irq_balance_place(struct irq_balance_work *w,
+bool irq_balance_place(struct irq_balance_work *w,
 		       const struct irq_balance_settings *set, u32 effort);
 
 #endif /* _KERNEL_IRQ_BALANCE_PLACE_H */

@@ -273,7 +273,7 @@ static bool irq_balance_measure(struct irq_balance *bal, const struct irq_balanc
 		was = false;
 	}
 	if (irq->cpu < nr_cpus && elapsed) {
-		/* A window on two kinds of CPU cannot be told apart */
+		/* The shares of two kinds of CPU in a window are not known */
 		if (st->cpu < nr_cpus && cpus[st->cpu].capacity != cpus[irq->cpu].capacity)
 			st->load.seen = false;
 		st->ran = irq->time != st->load.total;
@@ -408,7 +408,7 @@ static void irq_balance_add_waiting(struct irq_balance_work *w,
 	}
 }
 
-/* How far off a load may be; the user who asks for a pass takes it as it is */
+/* How far off a load may be; a pass that the user asked for assumes no error */
 static u64 irq_balance_error(const struct irq_balance *bal, const struct irq_balance_average *avg)
 {
 	return bal->asked ? 0 : irq_balance_average_error(avg);
@@ -497,7 +497,7 @@ static u64 irq_balance_product(u64 a, u64 b)
 	return min(a >> 10, 1ULL << 24) * min(b >> 10, 1ULL << 24);
 }
 
-/* What the moves do to the CPUs that they connect, and whether that is worth it */
+/* Sums up loads and errors of the CPUs that moves connect, before and after */
 static void irq_balance_assess(struct irq_balance_work *w,
 			       const struct irq_balance_settings *set)
 {
@@ -522,7 +522,7 @@ static void irq_balance_assess(struct irq_balance_work *w,
 			t->worst = pos;
 		}
 	}
-	/* The squares of what the loads may be off by, before and after */
+	/* The squares of the errors, before and after */
 	for (pos = 0; pos < w->nr_cpus; pos++) {
 		t = &w->touch[irq_balance_root(w, pos)];
 		w->before[pos] = irq_balance_product(w->error[pos], w->error[pos]);
@@ -619,15 +619,14 @@ static void irq_balance_search(struct irq_balance *bal, const struct irq_balance
 			       struct irq_balance_irq *irqs)
 {
 	struct irq_balance_work *w = bal->work;
-	unsigned int moves;
+	bool hope = irq_balance_place(w, set, IRQ_BALANCE_LOOK);
+	unsigned int moves = irq_balance_judge(bal, set, irqs);
 
-	irq_balance_place(w, set, IRQ_BALANCE_LOOK);
-	moves = irq_balance_judge(bal, set, irqs);
 	if (moves && !bal->observe && w->spent < IRQ_BALANCE_THOROUGH) {
 		irq_balance_place(w, set, IRQ_BALANCE_THOROUGH);
 		moves = irq_balance_judge(bal, set, irqs);
 	}
-	if (moves)
+	if (moves || !hope)
 		return;
 	/* Moves that are worth it may be connected with others that are not */
 	irq_balance_home(w);

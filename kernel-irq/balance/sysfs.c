@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The interrupt balancer's files in sysfs. Values are checked and shown here;
- * what they mean is elsewhere.
+ * the code behind them is elsewhere.
  *
  *   /sys/kernel/irq_balance/		state and settings
  *   /sys/kernel/irq_balance/interrupts/	how many may be moved, or why not
- *   /sys/kernel/irq_balance/stats/	what it has done
+ *   /sys/kernel/irq_balance/stats/	counters since boot
  *   /sys/kernel/irq/N/			one interrupt
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
@@ -548,7 +548,7 @@ static int __init irq_balance_sysfs_init(void)
 		ret = sysfs_create_group(kobj, &irq_balance_stat_group);
 	if (!ret)
 		ret = irq_balance_add_cpus(kobj);
-	/* Last, so that who finds it finds all */
+	/* Created last: its presence means that the directory is complete */
 	if (!ret)
 		ret = sysfs_create_group(kobj, &irq_balance_group);
 	if (ret)

@@ -46,7 +46,7 @@ TRACE_DEFINE_ENUM(IRQ_BALANCE_PINNED);
 
 /**
  * irq_balance_state - The balancer was switched
- * @mode:	what it does from now on, having forgotten everything
+ * @mode:	the new mode
  */
 TRACE_EVENT(irq_balance_state,
 	    TP_PROTO(unsigned int mode),
@@ -295,7 +295,7 @@ DECLARE_EVENT_CLASS(irq_balance_target,
 );
 
 /**
- * irq_balance_move - An interrupt is told to go elsewhere
+ * irq_balance_move - A move was published
  * @irq:	interrupt number
  * @from:	CPU that serves it
  * @to:		CPU that is to serve it

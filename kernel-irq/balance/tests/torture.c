@@ -103,7 +103,7 @@ enum bt_flavour {
  * @notify:	affinity notifier, of those that have one
  * @mask:	affinity mask as last written, under desc->lock
  * @writing:	the same, or the mask that is being written, under desc->lock
- * @notified:	mask that the notifier was told last, under desc->lock
+ * @notified:	mask that the notifier got last, under desc->lock
  * @notified_cpu: CPU that it found the interrupt on then, under desc->lock
  * @routed:	the route has changed since the notifier was set, under desc->lock
  * @random:	what the chip does, under desc->lock
@@ -583,7 +583,7 @@ static void bt_write(struct bt_source *s, const struct cpumask *mask)
 	scoped_guard(raw_spinlock_irq, &desc->lock)
 		cpumask_copy(&s->writing, mask);
 
-	/* Without GENERIC_PENDING_IRQ the user is told that the chip is busy, and tries again */
+	/* Without GENERIC_PENDING_IRQ the write fails as the chip is busy: try again */
 	do {
 		if (break_rule != BREAK_LOSE_WRITE)
 			ret = irq_set_affinity(s->irq, mask);
@@ -595,7 +595,7 @@ static void bt_write(struct bt_source *s, const struct cpumask *mask)
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	if (bt_has_notifier(s) && !ret && !cpumask_equal(&s->notified, mask))
-		bt_fail(wrong_mask, "irq %u: the notifier was told %*pbl instead of %*pbl", s->irq,
+		bt_fail(wrong_mask, "irq %u: the notifier got %*pbl instead of %*pbl", s->irq,
 			cpumask_pr_args(&s->notified), cpumask_pr_args(mask));
 	if (!ret)
 		cpumask_copy(&s->mask, mask);

@@ -46,7 +46,7 @@
  * @dropped:	those that found the ring full
  * @polls:	of it
  * @received:	by the poller
- * @polling:	somebody polls
+ * @polling:	it is being polled
  * @again:	the last poll used up its budget
  * @cpu:	that did it
  */

@@ -920,6 +920,67 @@ static void test_cores_next(void)
 	report("one per core on 2 x 2 x 2");
 }
 
+/* Numbers as servers have them: siblings are half of all CPUs apart. */
+static void test_permuted(void)
+{
+	unsigned int i, cores[8] = { 0 }, caches[4] = { 0 };
+	struct world w;
+
+	world_init(&w, 16);
+	for (i = 0; i < 16; i++) {
+		w.cpus[i].core = i % 8;
+		w.cpus[i].llc = i % 8 / 2;
+		w.cpus[i].package = i % 8 / 4;
+	}
+	for (i = 0; i < 8; i++)
+		world_irq(&w, 0, 250000000);
+	settle(&w);
+	for (i = 0; i < 8; i++) {
+		cores[w.irqs[i].cpu % 8]++;
+		caches[w.irqs[i].cpu % 8 / 2]++;
+	}
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(cores[i], 1);
+	finish(&w);
+	/* Four of them: one per cache. */
+	world_init(&w, 16);
+	for (i = 0; i < 16; i++) {
+		w.cpus[i].core = i % 8;
+		w.cpus[i].llc = i % 8 / 2;
+		w.cpus[i].package = i % 8 / 4;
+	}
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 9, 250000000);
+	settle(&w);
+	memset(caches, 0, sizeof(caches));
+	for (i = 0; i < 4; i++)
+		caches[w.irqs[i].cpu % 8 / 2]++;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(caches[i], 1);
+	finish(&w);
+	report("cores and caches are spread over whatever their CPUs' numbers");
+}
+
+/* A heavy one and nine light ones have to change places: no single step helps. */
+static void test_pair(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 2);
+	w.base[0] = 200000000;
+	world_irq(&w, 0, 700000000);
+	for (i = 0; i < 9; i++)
+		world_irq(&w, 1, 70000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 0);
+	w.bal.asked = true;
+	world_run(&w, 500);
+	EXPECT_EQ(world_worst(&w), 830000000);
+	finish(&w);
+	report("the interrupts of two CPUs are shared out anew");
+}
+
 static void test_hidden(void)
 {
 	struct world w;
@@ -1655,6 +1716,8 @@ int main(int argc, char **argv)
 	test_within_percent();
 	test_packages_first();
 	test_cores_next();
+	test_permuted();
+	test_pair();
 	test_hidden();
 	test_parts();
 	test_odroid();
