@@ -22,7 +22,7 @@
 #define UNKNOWN_MS	20000U
 
 /* So many mean deviations a load may be off */
-#define DEVIATIONS 4U
+#define DEVIATIONS	3U
 
 /* Below this age (ms) both count twice */
 #define YOUNG_MS	2500U

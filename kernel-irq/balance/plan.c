@@ -22,7 +22,7 @@
  *
  * Each load is known by its mean over about 20 s, and by its deviation: the mean
  * distance between the mean over 1 s and that over 20 s. The mean may be off by
- * four deviations, and by an eighth of itself as long as there is no history; by
+ * three deviations, and by an eighth of itself as long as there is no history; by
  * half of that after 20 s, by a third after 40 s, and so on. In the first 2.5 s
  * both count twice. If a load is off its mean by more than a quarter and more
  * than three deviations for 100 ms, that is a step, and the mean starts anew. A
@@ -619,7 +619,7 @@ static void irq_balance_search(struct irq_balance *bal, const struct irq_balance
 			       struct irq_balance_irq *irqs)
 {
 	struct irq_balance_work *w = bal->work;
-	bool hope = irq_balance_place(w, set, IRQ_BALANCE_LOOK);
+	bool hope = irq_balance_place(w, set, IRQ_BALANCE_LOOK + 200 * w->nr_cpus);
 	unsigned int moves = irq_balance_judge(bal, set, irqs);
 
 	if (moves && !bal->observe && w->spent < IRQ_BALANCE_THOROUGH) {

@@ -542,9 +542,9 @@ static void test_averages(void)
 	}
 	EXPECT(avg.mean > 95000000 && avg.mean < 105000000);
 	EXPECT(avg.dev > 8000000 && avg.dev < 20000000);
-	/* ... and is off by up to four times that. */
-	EXPECT(irq_balance_average_error(&avg) > 4 * avg.dev);
-	EXPECT(irq_balance_average_error(&avg) < 5 * avg.dev);
+	/* ... and is off by up to three times that. */
+	EXPECT(irq_balance_average_error(&avg) > 3 * avg.dev);
+	EXPECT(irq_balance_average_error(&avg) < 4 * avg.dev);
 	/* Work on a slow CPU counts for less. */
 	memset(&avg, 0, sizeof(avg));
 	irq_balance_average_update(&avg, 0, 0, 512, true);
@@ -961,6 +961,36 @@ static void test_permuted(void)
 	report("cores and caches are spread over whatever their CPUs' numbers");
 }
 
+static void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b)
+{
+	memset(w->mask[irq], 0, sizeof(w->mask[irq]));
+	__set_bit(a, w->mask[irq]);
+	__set_bit(b, w->mask[irq]);
+}
+
+/* One moves where another one has to leave first: thirty times on one machine. */
+static void test_chains(void)
+{
+	unsigned int i, irq;
+	struct world w;
+
+	world_init(&w, 90);
+	for (i = 0; i < 90; i += 3) {
+		irq = world_irq(&w, i, 500000000);
+		only(&w, irq, i, i);
+		irq = world_irq(&w, i, 300000000);
+		only(&w, irq, i, i + 1);
+		irq = world_irq(&w, i + 1, 600000000);
+		only(&w, irq, i + 1, i + 2);
+	}
+	settle(&w);
+	world_run(&w, 5000);
+	EXPECT_EQ(world_worst(&w), 600000000);
+	EXPECT_EQ(w.moves, 60);
+	finish(&w);
+	report("a move is made possible by another one");
+}
+
 /* A heavy one and nine light ones have to change places: no single step helps. */
 static void test_pair(void)
 {
@@ -973,10 +1003,8 @@ static void test_pair(void)
 	for (i = 0; i < 9; i++)
 		world_irq(&w, 1, 70000000);
 	settle(&w);
-	EXPECT_EQ(w.moves, 0);
-	w.bal.asked = true;
-	world_run(&w, 500);
-	EXPECT_EQ(world_worst(&w), 830000000);
+	world_run(&w, 5000);
+	EXPECT_EQ(world_worst(&w), 770000000);
 	finish(&w);
 	report("the interrupts of two CPUs are shared out anew");
 }
@@ -1717,6 +1745,7 @@ int main(int argc, char **argv)
 	test_packages_first();
 	test_cores_next();
 	test_permuted();
+	test_chains();
 	test_pair();
 	test_hidden();
 	test_parts();

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* What the planner uses of linux/sort.h. */
 #ifndef _IRQ_BALANCE_LINUX_SORT_H
 #define _IRQ_BALANCE_LINUX_SORT_H
 
 #include <stdlib.h>
 
-#define sort(base, nr, size, cmp, swap)	qsort(base, nr, size, cmp)
+static inline void sort(void *base, size_t nr, size_t size,
+			int (*cmp)(const void *, const void *), void *swap)
+{
+	(void)swap;
+	qsort(base, nr, size, cmp);
+}
 
 #endif
