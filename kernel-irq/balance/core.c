@@ -569,7 +569,7 @@ static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned i
 	unsigned int i;
 
 	map->proposal_gain = 0;
-	if (observe && moves)
+	if (observe && moves && before)
 		map->proposal_gain = div64_u64(1000 * (before - min(before, map->policy.after)),
 					       before);
 	for (i = 0; i < map->nr; i++) {
