@@ -311,7 +311,7 @@ def generate(seed):
 def plot(rows, path):
     import matplotlib
     matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "irq-balance"
+    matplotlib.rcParams.update({"svg.hashsalt": "irq-balance", "svg.fonttype": "none"})
     from matplotlib import pyplot
 
     names = [r[0] for r in rows]
@@ -330,6 +330,11 @@ def plot(rows, path):
     axes[1].set_yscale("symlog")
     fig.tight_layout()
     fig.savefig(path, metadata={"Date": None})
+    if path.endswith(".svg"):
+        with open(path, encoding="utf-8") as file:
+            text = "".join(line.rstrip() + "\n" for line in file)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def main():
