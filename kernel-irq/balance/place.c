@@ -301,14 +301,14 @@ static bool irq_balance_relieve_chain(struct irq_balance_work *w, u32 from, u64 
 	return false;
 }
 
-/* The items of two CPUs in their order; returns how many, more than max if too many */
-static u32 irq_balance_gather(const struct irq_balance_work *w, u32 a, u32 b, u32 *found, u32 max)
+/* The items of two CPUs in their order; returns how many, more than @most if too many */
+static u32 irq_balance_gather(const struct irq_balance_work *w, u32 a, u32 b, u32 *found, u32 most)
 {
 	u32 nr = 0, i, j, both[] = { a, b }, n;
 
 	for (n = 0; n < 2; n++) {
 		for (i = w->head[both[n]]; i != IRQ_BALANCE_NOWHERE; i = w->items[i].next) {
-			if (nr == max)
+			if (nr == most)
 				return nr + 1;
 			for (j = nr++; j && found[j - 1] > i; j--)
 				found[j] = found[j - 1];
@@ -618,7 +618,7 @@ static bool irq_balance_bind(struct irq_balance_work *w, struct irq_balance_item
 {
 	u32 node, pos, end = 0;
 
-	it->stay = w->cpus[w->cpu[it->home]].usable && test_bit(w->cpu[it->home], it->allowed);
+	it->stay = !irq_balance_is_forbidden(w, it);
 	it->held = false;
 	for (node = 0; it->node >= 0 && node < w->nr_cpus; node = end) {
 		end = w->domain[IRQ_BALANCE_NODE][node].end;
@@ -690,21 +690,20 @@ bool irq_balance_place(struct irq_balance_work *w,
 {
 	u64 limit = IRQ_BALANCE_FULL / 100 * set->node_limit;
 	bool relaxed = false, again = true;
-	u32 i, round;
+	bool first = true;
+	u32 i;
 
 	irq_balance_home(w);
 	w->worst = irq_balance_top(w);
 	w->spent = 0;
 	for (i = 0; i < w->nr_cpus; i++)
 		w->flags[i] &= ~IRQ_BALANCE_OPEN;
-	for (round = 0; again; round++) {
-		bool remote = false, forced = false;
+	for (; again; first = false) {
+		bool remote = false;
 
-		for (i = 0; i < w->nr; i++) {
+		for (i = 0; i < w->nr; i++)
 			remote |= irq_balance_bind(w, &w->items[i], relaxed);
-			forced |= !w->items[i].stay;
-		}
-		if (!round && !irq_balance_hope(w, set))
+		if (first && !irq_balance_hope(w, set))
 			return false;
 		w->until = min(w->spent + effort, EFFORT_MAX);
 		irq_balance_solve(w, set);

@@ -3,6 +3,9 @@
 #ifndef _KERNEL_IRQ_BALANCE_PLACE_H
 #define _KERNEL_IRQ_BALANCE_PLACE_H
 
+#include <linux/bitmap.h>
+#include <linux/math64.h>
+
 #include "plan.h"
 
 #define IRQ_BALANCE_NOWHERE	(~0U)
@@ -167,6 +170,15 @@ struct irq_balance_work {
 static inline u64 irq_balance_cost(const struct irq_balance_work *w, u64 load, u32 pos)
 {
 	return (load * w->scale[pos]) >> IRQ_BALANCE_SCALE_SHIFT;
+}
+
+/* Whether an item may not be where it is */
+static inline bool irq_balance_is_forbidden(const struct irq_balance_work *w,
+					    const struct irq_balance_item *it)
+{
+	u32 cpu = w->cpu[it->home];
+
+	return !w->cpus[cpu].usable || !test_bit(cpu, it->allowed);
 }
 
 /* The least gain for a CPU with that load that is worth a move, ns/s */

@@ -542,8 +542,7 @@ static void irq_balance_assess(struct irq_balance_work *w,
 			w->common[it->place] += irq_balance_product(before, after);
 		if (it->place == it->home)
 			continue;
-		t->forced |= !w->cpus[w->cpu[it->home]].usable ||
-			     !test_bit(w->cpu[it->home], it->allowed);
+		t->forced |= irq_balance_is_forbidden(w, it);
 		if (!irq_balance_is_near(w, it, it->home) && irq_balance_is_near(w, it, it->place))
 			t->near += irq_balance_cost(w, it->load, it->home);
 	}
@@ -637,7 +636,7 @@ static void irq_balance_search(struct irq_balance *bal, const struct irq_balance
 static enum irq_balance_why irq_balance_reason(const struct irq_balance_work *w,
 					       const struct irq_balance_item *it)
 {
-	if (!w->cpus[w->cpu[it->home]].usable || !test_bit(w->cpu[it->home], it->allowed))
+	if (irq_balance_is_forbidden(w, it))
 		return IRQ_BALANCE_WHY_AFFINITY;
 	if (!irq_balance_is_near(w, it, it->home) && irq_balance_is_near(w, it, it->place))
 		return IRQ_BALANCE_WHY_LOCALITY;

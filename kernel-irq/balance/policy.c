@@ -40,8 +40,7 @@ static void irq_balance_gather_at(struct irq_balance_work *w, u32 package, u64 l
 			    w->load[pos] + irq_balance_cost(w, it->load, pos) > limit)
 				continue;
 			if (to < package || to >= end ||
-			    (w->head[pos] != IRQ_BALANCE_NOWHERE &&
-			     w->items[w->head[pos]].place == pos && pos < to))
+			    (w->head[pos] != IRQ_BALANCE_NOWHERE && pos < to))
 				to = pos;
 		}
 		irq_balance_put(w, it, to);
@@ -113,8 +112,12 @@ enum irq_balance_why irq_balance_apply_policy(struct irq_balance *bal,
 	struct irq_balance_work *w = bal->work;
 	u64 limit = IRQ_BALANCE_FULL / 100 * set->compact_limit;
 	u32 i, moves = 0;
+	bool forbidden = false;
 
-	if (set->policy == IRQ_BALANCE_POLICY_COMPACT && w->worst <= limit)
+	for (i = 0; i < w->nr; i++)
+		forbidden |= irq_balance_is_forbidden(w, &w->items[i]);
+	/* What may not stay where it is moves first, as balance places it */
+	if (set->policy == IRQ_BALANCE_POLICY_COMPACT && w->worst <= limit && !forbidden)
 		return irq_balance_compact(w, limit) ? IRQ_BALANCE_WHY_COMPACT :
 						       IRQ_BALANCE_WHY_NONE;
 

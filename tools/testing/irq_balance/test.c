@@ -921,38 +921,37 @@ static void test_cores_next(void)
 }
 
 /* Numbers as servers have them: siblings are half of all CPUs apart. */
+static void server(struct world *w)
+{
+	unsigned int i;
+
+	world_init(w, 16);
+	for (i = 0; i < 16; i++) {
+		w->cpus[i].core = i % 8;
+		w->cpus[i].llc = i % 8 / 2;
+		w->cpus[i].package = i % 8 / 4;
+	}
+}
+
 static void test_permuted(void)
 {
 	unsigned int i, cores[8] = { 0 }, caches[4] = { 0 };
 	struct world w;
 
-	world_init(&w, 16);
-	for (i = 0; i < 16; i++) {
-		w.cpus[i].core = i % 8;
-		w.cpus[i].llc = i % 8 / 2;
-		w.cpus[i].package = i % 8 / 4;
-	}
+	server(&w);
 	for (i = 0; i < 8; i++)
 		world_irq(&w, 0, 250000000);
 	settle(&w);
-	for (i = 0; i < 8; i++) {
+	for (i = 0; i < 8; i++)
 		cores[w.irqs[i].cpu % 8]++;
-		caches[w.irqs[i].cpu % 8 / 2]++;
-	}
 	for (i = 0; i < 8; i++)
 		EXPECT_EQ(cores[i], 1);
 	finish(&w);
 	/* Four of them: one per cache. */
-	world_init(&w, 16);
-	for (i = 0; i < 16; i++) {
-		w.cpus[i].core = i % 8;
-		w.cpus[i].llc = i % 8 / 2;
-		w.cpus[i].package = i % 8 / 4;
-	}
+	server(&w);
 	for (i = 0; i < 4; i++)
 		world_irq(&w, 9, 250000000);
 	settle(&w);
-	memset(caches, 0, sizeof(caches));
 	for (i = 0; i < 4; i++)
 		caches[w.irqs[i].cpu % 8 / 2]++;
 	for (i = 0; i < 4; i++)
@@ -1340,6 +1339,15 @@ static void test_compact(void)
 	EXPECT(w.irqs[0].cpu < 2);
 	EXPECT(w.irqs[3].cpu >= 6);
 	EXPECT(w.moves > 0);
+	finish(&w);
+	/* It does not keep what its CPU is forbidden to. */
+	world_init(&w, 4);
+	w.set.policy = IRQ_BALANCE_POLICY_COMPACT;
+	world_irq(&w, 0, 100000000);
+	settle(&w);
+	w.cpus[w.irqs[0].cpu].usable = false;
+	EXPECT_EQ(world_run(&w, 1000), 1);
+	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_WHY_AFFINITY);
 	finish(&w);
 	report("policy compact gathers, and lets go");
 }
