@@ -231,25 +231,8 @@ void irq_balance_init(struct irq_balance *bal, void *mem,
  */
 const char *irq_balance_why_name(enum irq_balance_why why)
 {
-	static const char * const names[IRQ_BALANCE_NR_WHYS] = {
-		[IRQ_BALANCE_WHY_NONE]		= "none",
-		[IRQ_BALANCE_WHY_IMBALANCE]	= "imbalance",
-		[IRQ_BALANCE_WHY_CAPACITY]	= "capacity",
-		[IRQ_BALANCE_WHY_LOCALITY]	= "locality",
-		[IRQ_BALANCE_WHY_AFFINITY]	= "affinity",
-		[IRQ_BALANCE_WHY_HOTPLUG]	= "hotplug",
-		[IRQ_BALANCE_WHY_ROTATE]	= "rotate",
-		[IRQ_BALANCE_WHY_COMPACT]	= "compact",
-		[IRQ_BALANCE_WHY_BEST]		= "best",
-		[IRQ_BALANCE_WHY_LIGHT]		= "light",
-		[IRQ_BALANCE_WHY_GAIN]		= "gain",
-		[IRQ_BALANCE_WHY_NOISE]		= "noise",
-		[IRQ_BALANCE_WHY_RESTING]	= "resting",
-		[IRQ_BALANCE_WHY_FAILED]	= "failed",
-		[IRQ_BALANCE_WHY_NODE]		= "node",
-		[IRQ_BALANCE_WHY_FULL]		= "full",
-		[IRQ_BALANCE_WHY_FIXED]		= "fixed",
-	};
+#define IRQ_BALANCE_WHY_NAME(name, word) [IRQ_BALANCE_WHY_##name] = word,
+	static const char * const names[] = { IRQ_BALANCE_WHYS(IRQ_BALANCE_WHY_NAME) };
 
 	return why < IRQ_BALANCE_NR_WHYS ? names[why] : "unknown";
 }

@@ -25,48 +25,29 @@ struct irq_balance_work;
 /* No quantum is charged in that time, ns */
 #define IRQ_BALANCE_LIMIT_NEVER	1U
 
-/**
- * enum irq_balance_why - Why an interrupt moves, or stays
- * @IRQ_BALANCE_WHY_NONE:		no pass has seen it
- * @IRQ_BALANCE_WHY_IMBALANCE:	it moves: the worst CPU has too much to do
- * @IRQ_BALANCE_WHY_CAPACITY:	it moves to a CPU of more capacity
- * @IRQ_BALANCE_WHY_LOCALITY:	it moves to its device's node
- * @IRQ_BALANCE_WHY_AFFINITY:	it moves as its CPU is not allowed any more
- * @IRQ_BALANCE_WHY_HOTPLUG:	its CPU went offline; the core moved it
- * @IRQ_BALANCE_WHY_ROTATE:	it moves by policy rotate
- * @IRQ_BALANCE_WHY_COMPACT:	it moves by policy compact
- * @IRQ_BALANCE_WHY_BEST:		it stays: nothing better was found
- * @IRQ_BALANCE_WHY_LIGHT:	it stays: below the share of a CPU that is heavy
- * @IRQ_BALANCE_WHY_GAIN:		it stays: a better CPU gains less than min_gain
- * @IRQ_BALANCE_WHY_NOISE:	it stays: the gain is within what the loads may be off by
- * @IRQ_BALANCE_WHY_RESTING:	it stays: it moved recently
- * @IRQ_BALANCE_WHY_FAILED:	it stays: moves of it had no effect
- * @IRQ_BALANCE_WHY_NODE:		it stays: its device's node holds it
- * @IRQ_BALANCE_WHY_FULL:		it stays: the other CPUs have no free vector
- * @IRQ_BALANCE_WHY_FIXED:	it may not be moved
- * @IRQ_BALANCE_NR_WHYS:	number of reasons, not a reason
- *
- * The words of irq_balance_why_name() are interface: sysfs, the tracepoints and
- * the replay tool use them.
- */
+/* Why an interrupt moves, or stays: the words are interface of sysfs, tracepoints, replay */
+#define IRQ_BALANCE_WHYS(x)							\
+	x(NONE,		"none")		/* no pass has seen it */		\
+	x(IMBALANCE,	"imbalance")	/* moves: the worst CPU has too much to do */\
+	x(CAPACITY,	"capacity")	/* moves to a CPU of more capacity */	\
+	x(LOCALITY,	"locality")	/* moves to its device's node */	\
+	x(AFFINITY,	"affinity")	/* moves: its CPU is not allowed any more */\
+	x(HOTPLUG,	"hotplug")	/* its CPU went offline; the core moved it */\
+	x(ROTATE,	"rotate")	/* moves by policy rotate */		\
+	x(COMPACT,	"compact")	/* moves by policy compact */		\
+	x(BEST,		"best")		/* stays: nothing better was found */	\
+	x(LIGHT,	"light")	/* stays: below the share that is heavy */\
+	x(GAIN,		"gain")		/* stays: would gain less than min_gain */\
+	x(NOISE,	"noise")	/* stays: the loads may be off by the gain */\
+	x(RESTING,	"resting")	/* stays: it moved recently */		\
+	x(FAILED,	"failed")	/* stays: moves of it had no effect */	\
+	x(NODE,		"node")		/* stays: its device's node holds it */	\
+	x(FULL,		"full")		/* stays: no other CPU has a free vector */\
+	x(FIXED,	"fixed")	/* may not be moved */
+
+#define IRQ_BALANCE_WHY_ENUM(name, word) IRQ_BALANCE_WHY_##name,
 enum irq_balance_why {
-	IRQ_BALANCE_WHY_NONE,
-	IRQ_BALANCE_WHY_IMBALANCE,
-	IRQ_BALANCE_WHY_CAPACITY,
-	IRQ_BALANCE_WHY_LOCALITY,
-	IRQ_BALANCE_WHY_AFFINITY,
-	IRQ_BALANCE_WHY_HOTPLUG,
-	IRQ_BALANCE_WHY_ROTATE,
-	IRQ_BALANCE_WHY_COMPACT,
-	IRQ_BALANCE_WHY_BEST,
-	IRQ_BALANCE_WHY_LIGHT,
-	IRQ_BALANCE_WHY_GAIN,
-	IRQ_BALANCE_WHY_NOISE,
-	IRQ_BALANCE_WHY_RESTING,
-	IRQ_BALANCE_WHY_FAILED,
-	IRQ_BALANCE_WHY_NODE,
-	IRQ_BALANCE_WHY_FULL,
-	IRQ_BALANCE_WHY_FIXED,
+	IRQ_BALANCE_WHYS(IRQ_BALANCE_WHY_ENUM)
 	IRQ_BALANCE_NR_WHYS
 };
 
