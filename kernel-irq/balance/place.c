@@ -5,9 +5,9 @@
  * To place n interrupts on m CPUs so that the worst CPU has least to do is
  * NP-hard. Here CPUs above a limit give their heaviest interrupts to the CPUs
  * that end lowest (longest processing time first, R. L. Graham, 1969). Then
- * single moves, swaps, chains of two moves and sharing out the interrupts of two
- * CPUs anew relieve the worst CPU. After that the placement is perturbed and
- * relieved again, as long as that may pay.
+ * moves, swaps and sharing out the interrupts of two CPUs anew relieve the worst
+ * CPU. After that the placement is perturbed and relieved again, as long as that
+ * may pay.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -264,31 +264,6 @@ static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
 	return true;
 }
 
-/* Takes load off a CPU by a move to a CPU that is relieved in turn */
-static bool irq_balance_relieve_chain(struct irq_balance_work *w, u32 from, u64 most)
-{
-	u32 i, next, pos;
-
-	for (i = w->head[from]; i != IRQ_BALANCE_NOWHERE; i = next) {
-		struct irq_balance_item *it = &w->items[i];
-
-		next = it->next;
-		if (w->load[from] - irq_balance_cost(w, it->load, from) > most)
-			continue;
-		for (pos = it->first; pos < it->end && w->spent < w->until; pos++) {
-			w->spent++;
-			if (pos == from || w->head[pos] == IRQ_BALANCE_NOWHERE ||
-			    !irq_balance_may(w, it, pos))
-				continue;
-			irq_balance_put(w, it, pos);
-			if (irq_balance_relieve(w, pos, most))
-				return true;
-			irq_balance_put(w, it, from);
-		}
-	}
-	return false;
-}
-
 /* The items of two CPUs in their order; returns how many, more than @most if too many */
 static u32 irq_balance_gather(const struct irq_balance_work *w, u32 a, u32 b, u32 *found, u32 most)
 {
@@ -371,7 +346,7 @@ static u64 irq_balance_top(const struct irq_balance_work *w)
  * Relieves the worst CPU as long as a move or a swap does, then the next one: with @each
  * as long as each step is worth it, otherwise until all are good enough.
  */
-static void irq_balance_descend_steps(struct irq_balance_work *w, bool each)
+static void irq_balance_descend(struct irq_balance_work *w, bool each)
 {
 	u32 worst, pos;
 
@@ -389,23 +364,11 @@ static void irq_balance_descend_steps(struct irq_balance_work *w, bool each)
 		w->flags[pos] &= ~IRQ_BALANCE_FROZEN;
 }
 
-/* The same with chains of moves, which cost more to find */
-static void irq_balance_descend(struct irq_balance_work *w)
-{
-	u32 worst;
-
-	do {
-		irq_balance_descend_steps(w, false);
-		worst = irq_balance_worst(w);
-	} while (worst != IRQ_BALANCE_NOWHERE && w->load[worst] > w->enough &&
-		 irq_balance_relieve_chain(w, worst, w->load[worst] - 1));
-}
-
 /* Relieves each CPU, the worst first, by moves and swaps that each gain enough */
 void irq_balance_settle(struct irq_balance_work *w)
 {
 	w->until = w->spent + IRQ_BALANCE_LOOK;
-	irq_balance_descend_steps(w, true);
+	irq_balance_descend(w, true);
 }
 
 static void irq_balance_keep(struct irq_balance_work *w)
@@ -467,7 +430,7 @@ static void irq_balance_iterate(struct irq_balance_work *w)
 		u64 top;
 
 		irq_balance_perturb(w);
-		irq_balance_descend_steps(w, false);
+		irq_balance_descend(w, false);
 		top = irq_balance_top(w);
 		if (top < least) {
 			least = top;
@@ -520,7 +483,7 @@ static void irq_balance_solve(struct irq_balance_work *w)
 	w->enough = bound + div_u64(bound, 100);
 	irq_balance_strip(w);
 	irq_balance_fill(w);
-	irq_balance_descend(w);
+	irq_balance_descend(w, false);
 	irq_balance_undo(w);
 	irq_balance_iterate(w);
 	irq_balance_undo(w);

@@ -84,7 +84,11 @@ while [ $SECONDS -lt $end ] || unmoved; do
 	[ "$where" = "${cpus[0]}" ] || [ "$where" = "${cpus[-1]}" ] || { r=1; wrong=$where; }
 done
 moved=$(moves_of "$irq")
-[ "$moved" -ge 1 ] || { r=1; ktap_print_msg "it did not move at all"; }
+if [ "$moved" = 0 ]; then
+	r=1
+	ktap_print_msg "it did not move at all:"
+	(cd "$IRQS/$irq" && grep . balance_* load_* per_cpu_count | sed 's/^/# /')
+fi
 result "moves stay inside the mask" $r "$moved moves between ${cpus[0]} and ${cpus[-1]} ${wrong:-}"
 
 # A mask of one CPU is a pin
