@@ -17,17 +17,11 @@ mkdir -p "$work"
 export BUILD LINUX GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=tester GIT_AUTHOR_EMAIL=tester@localhost
 export GIT_COMMITTER_NAME=tester GIT_COMMITTER_EMAIL=tester@localhost
 
-verdict() { # status, name, output
-	[ "$1" -eq 0 ] && echo "ok - $2" && return
-	echo "not ok - $2"
-	head -n 20 <<<"$3" | sed 's/^/#   /'
-}
-
 does() {
 	local name=$1 out
 	shift
 	out=$("$@" 2>&1 </dev/null)
-	verdict $? "$name" "$out"
+	verdict $? "$name" <(echo "$out")
 }
 
 refuses() {
@@ -36,8 +30,7 @@ refuses() {
 	out=$("$@" 2>&1 </dev/null)
 	status=$?
 	[ $status -ne 0 ] && [ $status -lt 124 ] && grep -qE -- "$pattern" <<<"$out" && ! grep -q Traceback <<<"$out"
-	verdict $? "$name" "status $status, expected a refusal like: $pattern
-$out"
+	verdict $? "$name" <(printf '%s\n' "$out" "status $status, expected a refusal like: $pattern")
 }
 
 repository() {
@@ -46,7 +39,7 @@ repository() {
 	git -C "$1" init -q && git -C "$1" add -A && git -C "$1" commit -q -m all
 }
 
-touched() { sed -n 's,^diff --git a/\([^ ]*\) b/.*,\1,p' "$TOP"/patches/*.patch | sort -u; }
+touched() { sed -n 's,^diff --git a/\([^ ]*\) b/.*,\1,p' "$TOP"/patches/{,tools/}*.patch | sort -u; }
 
 small_tree() {
 	local names

@@ -3,13 +3,12 @@
 #   . "$(dirname "$0")/lib.sh"
 #
 #   die REASON [NEXT STEP]         say why and what to do, exit 1
-#   writable DIR                   make DIR, or refuse; also where this repository cannot be built
-#   need PROGRAM PACKAGE ...       install what is missing, through apt
-#   need_build_tools               what a kernel build takes
+#   verdict STATUS NAME [FILE]     a result as TAP, with the end of FILE if it failed
+#   writable DIR                   make DIR, or refuse; also if this repository cannot be built there
+#   need PROGRAM PACKAGE ...       install missing programs, through apt
 #   need_qemu                      sets $QEMU to a QEMU of 8.1 or newer
-#   need_space DIR MB              refuse when the disk is too full
-#   kernel_version DIR             7.3.4
-#   logged LABEL LOG COMMAND...    run it; its output goes to LOG, say how far it is
+#   need_space DIR MB              refuse if the disk is too full
+#   logged LABEL LOG COMMAND...    run it with its output in LOG, and show the progress
 #   build_kernel NAME CONFIG[,FRAGMENT...] [MAKE ARGUMENT...]
 #   build_module NAME SOURCE       a test module for $LINUX/o-NAME; sets $module
 #   regen_series                   check the series out in $LINUX (build/linux)
@@ -27,7 +26,7 @@ JOBS=${JOBS:-$(nproc)}
 me=${0##*/}
 
 export LC_ALL=C.UTF-8
-# The same object for the same source, whoever builds it where and when.
+# The same object for the same source, on any machine and at any time.
 export KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=irq KBUILD_BUILD_HOST=balance
 export CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-20G}
 PATH=/usr/lib/ccache:$PATH:/usr/sbin:/sbin
@@ -40,6 +39,13 @@ die() {
 	shift
 	[ $# -eq 0 ] || printf '  %s\n' "$@" >&2
 	exit 1
+}
+
+verdict() { # status, name, file with the output
+	[ "$1" -eq 0 ] && echo "ok - $2" && return
+	echo "not ok - $2"
+	[ -z "${3:-}" ] || tail -n 25 "$3" | sed 's/^/#   /'
+	return 1
 }
 
 # The comment block at the head of the script is its help text.

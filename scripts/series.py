@@ -16,6 +16,8 @@ NAME, EMAIL = 'IRQ balance developers', 'irq-balance@localhost'
 # Where a new file of the kernel lives in this repository.
 HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
          'Documentation/': 'Documentation/', 'tools/testing/': 'tools/testing/'}
+# The second series lies in this folder of patches/ and is applied after the first.
+TOOLS = 'tools/'
 # These make the same bytes with every version of git.
 CONFIG = {'core.quotePath': 'true', 'core.autocrlf': 'false', 'apply.whitespace': 'nowarn', 'gc.auto': '0',
           'safe.directory': '*', 'core.abbrev': '12',
@@ -134,12 +136,16 @@ class Patch:
 
 
 def patch_files(top):
-    """[(name, content)] in order; two patches of one number are an error."""
-    names, seen = sorted(n for n in os.listdir(top + '/patches') if n.endswith('.patch')), {}
+    """[(name, content)] in order, tools/NNNN-* last; two patches of one number are an error."""
+    names, seen = [], {}
+    for folder in '', TOOLS:
+        there = '%s/patches/%s' % (top, folder)
+        names += sorted(folder + n for n in os.listdir(there) if n.endswith('.patch')) if os.path.isdir(there) else []
     require(names, top + '/patches has no patches')
     for name in names:
-        require(re.match(r'\d{4}-', name), 'patches/%s: a patch is called NNNN-something.patch' % name)
-        other = seen.setdefault(name[:4], name)
+        match = re.match('(%s)?[0-9]{4}-' % TOOLS, name)
+        require(match, 'patches/%s: a patch is called NNNN-something.patch' % name)
+        other = seen.setdefault(match[0], name)
         require(other == name, 'patches/%s and patches/%s have one number' % (other, name), 'rename one; gaps are closed')
     return [(name, read('%s/patches/%s' % (top, name))) for name in names]
 
@@ -154,8 +160,8 @@ def source_files(top):
 
 
 def check_rules(top, patches, strays):
-    """Each new file has a source and is created by one patch; MAINTAINERS is the last one's alone."""
-    creator = {}
+    """Each new file has a source and is created by one patch; MAINTAINERS belongs to the last patch of the first series."""
+    creator, last = {}, [patch for patch in patches if TOOLS not in patch.name][-1:]
     for patch in patches:
         for path in patch.created:
             require(path not in creator, '%s is created by two patches' % path, patch.name, creator.get(path))
@@ -173,8 +179,8 @@ def check_rules(top, patches, strays):
     require(not lost or not strays, 'no patch creates ' + ', '.join(lost), 'scripts/regen --add N FILE, or scripts/import')
     listing = [patch for patch in patches if 'MAINTAINERS' in patch.edited]
     for patch in listing:
-        require(patch is patches[-1] and len(patch.edited) == 1 and not patch.created, patch.name + ' touches MAINTAINERS',
-                'only the last patch does, and nothing else (its text is in MAINTAINERS.snippet)')
+        require([patch] == last and len(patch.edited) == 1 and not patch.created, patch.name + ' touches MAINTAINERS',
+                'only the last patch of the first series does, and nothing else (its text is in MAINTAINERS.snippet)')
     require(bool(listing) == os.path.exists(top + '/MAINTAINERS.snippet'),
             'MAINTAINERS.snippet and a last patch for MAINTAINERS come together')
 
@@ -237,11 +243,16 @@ def build(git, base, patches, top=TOP, strays=True):
     return commits[1:]
 
 
-def format_series(git, base, commit):
-    """{name: content} as git format-patch makes it."""
-    out = tempfile.mkdtemp(dir=git.dir)
-    git('format-patch', '-q', *FORMAT, '-o', out, '%s..%s' % (base, commit))
-    return {name: read(out + '/' + name) for name in sorted(os.listdir(out))}
+def format_series(git, base, commits, names):
+    """{name: content} as git format-patch makes the COMMITS, which were built of patches called NAMES."""
+    new, start = {}, base
+    for folder in '', TOOLS:
+        own = [commit for commit, name in zip(commits, names) if name.startswith(TOOLS) == bool(folder)]
+        out = tempfile.mkdtemp(dir=git.dir)
+        git('format-patch', '-q', *FORMAT, '-o', out, '%s..%s' % (start, (own or [start])[-1]))
+        new.update({folder + name: read(out + '/' + name) for name in sorted(os.listdir(out))})
+        start = (own or [start])[-1]
+    return new
 
 
 def replace(path, data, executable=False):

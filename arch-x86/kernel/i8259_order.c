@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Order of service of the 8259A pair: rotation, response-time analysis, and
- * the parser of what the user writes.
+ * the parser of the user's choice.
  *
  * Pure functions: no I/O, no locks, no globals, no clock, no allocation. They
- * may be called in any context. The same file is built into the kernel, tested
- * by KUnit, and built in user space for tools/testing/irq_balance/pic-order.
+ * may be called in any context. tools/testing/irq_balance builds the same file
+ * in user space.
  */
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/math64.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "i8259_order.h"
@@ -16,75 +18,70 @@
 /**
  * DOC: i8259-order
  *
- * An 8259A serves its eight lines in rising order, modulo 8, from the line that
- * was set as the first: line 0 after ICW1, any line L after the OCW2 command
- * "set priority", 0xC0 | ((L - 1) & 7), which names the line that becomes the
- * last. In a PC there are two of them. The slave hangs on line 2 of the master:
- * its eight lines, in the slave's own order, stand where line 2 stands in the
- * master's. So there are 8 x 8 orders of the 15 device lines, each named by two
- * numbers: the line that the master serves first (0..7; 2 is the slave) and the
- * line that the slave serves first (8..15). 0,8 is the default.
+ * An 8259A serves its eight lines in rising order, modulo 8, from the first line
+ * on. The first line is 0 after ICW1. The OCW2 command "set priority", 0xC0 | ((L
+ * - 1) & 7), makes any line L the first: it names the line that becomes the last.
+ *
+ * A PC has two of these controllers. The slave is connected to line 2 of the
+ * master, so the slave's eight lines, in their own order, take the place of line
+ * 2 in the master's order. That makes 8 x 8 orders of the 15 device lines. Each
+ * order is named by two numbers: the line that the master serves first (0..7; 2
+ * is the slave) and the line that the slave serves first (8..15). 0,8 is the
+ * default.
  */
 
 /**
  * DOC: i8259-latency
  *
  * The latency of a line is the time from its request to the start of its
- * handler. Handlers run with interrupts off, one after the other, and the line
- * that comes first in the order is taken next. So a line waits for the longest
- * handler among the lines behind it, which may just have begun, and for every
- * handler of the lines ahead of it that becomes pending meanwhile::
+ * handler. Handlers run with interrupts off, one after the other, and the next
+ * one is that of the pending line which comes first in the order. So a line waits
+ * for the longest handler of the lines behind it, which may just have begun, and
+ * for each handler of the lines ahead of it that becomes pending meanwhile::
  *
  *   L = max(COST of the lines behind)
  *       + sum over the lines ahead of (floor(L * RATE / 10^6) + 1) * COST
  *
  * with L and COST in microseconds and RATE in 1/s. The latency is the smallest
- * L for which this holds. This is the response-time analysis for fixed
+ * L that solves this equation. This is the response-time analysis for fixed
  * priorities without preemption (Joseph and Pandya 1986; Audsley et al. 1993),
- * counted up to the start of the handler: a line's own cost is not part of its
- * latency. When the lines ahead alone need the whole CPU, sum of COST * RATE >=
- * 10^6, there is no such L: the line may never be served (unbounded).
+ * up to the start of the handler: a line's own cost is not part of its latency.
+ * If the lines ahead need the whole CPU, sum of COST * RATE >= 10^6, there is no
+ * such L: the line may never be served (unbounded).
  *
- * A line is late when L > DEADLINE. The deadline is the line's period, 10^6 /
- * RATE, unless the user gives another: a UART with room for 8 more characters,
- * which come at 6700 per second, has 8 / 6700 s = 1194 us. A line without a
+ * A line is late if L > DEADLINE. The deadline is the line's period, 10^6 /
+ * RATE, unless the user sets another one: a UART with room for 8 more characters,
+ * which arrive at 6700 per second, has 8 / 6700 s = 1194 us. A line without a
  * rate and without a deadline is never late. The best order is the one with the
  * smallest worst L / DEADLINE of all lines.
- *
- * Example (irqtune FAQ, 1996): handlers of 320, 300, 190 and 500 us ahead of
- * that UART make it wait 1310 us, too late; when it comes first, it waits 500
- * us for the longest one.
  */
 
 #define USEC		1000000U
-#define MAX_U32		0xffffffffU
+#define MAX_U32		0xffffffffULL
+
+/* `auto` changes the order for a ratio of at most NUM / DEN, in CONFIRM passes in a row. */
+#define I8259_AUTO_GAIN_NUM	7
+#define I8259_AUTO_GAIN_DEN	8
+#define I8259_AUTO_CONFIRM	3
 
 /**
- * i8259_number_parse() - Read a decimal number
+ * i8259_number_parse() - Read a decimal number: digits only
  * @str:	where to read; behind the number afterwards
  * @low:	smallest valid number
  * @high:	largest valid number, at most 255
- * @number:	the number, written on success only
+ * @number:	the number
  *
- * Digits only: no sign, no blanks, no other base.
- *
- * Return: 0, or -EINVAL when there is no number or it is out of range; then
- * nothing has changed.
+ * Return: 0, or -EINVAL if there is no number or it is out of range; then @str and
+ * @number are unchanged.
  */
 int i8259_number_parse(const char **str, unsigned int low, unsigned int high, u8 *number)
 {
 	const char *s = *str;
 	unsigned int n = 0;
 
-	if (*s < '0' || *s > '9')
-		return -EINVAL;
-
-	for (; *s >= '0' && *s <= '9'; s++) {
+	for (; n <= high && *s >= '0' && *s <= '9'; s++)
 		n = n * 10 + (*s - '0');
-		if (n > high)
-			return -EINVAL;
-	}
-	if (n < low)
+	if (s == *str || n < low || n > high)
 		return -EINVAL;
 
 	*number = n;
@@ -92,39 +89,21 @@ int i8259_number_parse(const char **str, unsigned int low, unsigned int high, u8
 	return 0;
 }
 
-/* The end of a line, as sysfs and boot parameters have it. */
-static bool i8259_at_end(const char *s)
-{
-	return s[0] == '\0' || (s[0] == '\n' && s[1] == '\0');
-}
-
-static bool i8259_is_word(const char *s, const char *word)
-{
-	while (*word) {
-		if (*s++ != *word++)
-			return false;
-	}
-	return i8259_at_end(s);
-}
-
 /**
- * i8259_choice_parse() - Read what the user asks for
+ * i8259_choice_parse() - Read the choice of the user
  * @str:	"MASTER", "MASTER,SLAVE", "auto", "off" or "default", and perhaps a
  *		newline; MASTER 0..7, SLAVE 8..15, 14 if not given (as in irqtune)
- * @choice:	the result, written on success only
+ * @choice:	the result
  *
- * Return: 0, or -EINVAL for anything else; then nothing has changed.
+ * Return: 0, or -EINVAL for anything else; then @choice is unchanged.
  */
 int i8259_choice_parse(const char *str, struct i8259_choice *choice)
 {
-	struct i8259_choice new = {
-		.mode	= I8259_MODE_DEFAULT,
-		.order	= { I8259_MASTER_DEFAULT, I8259_SLAVE_DEFAULT },
-	};
+	struct i8259_choice new = { I8259_MODE_DEFAULT, I8259_ORDER_DEFAULT };
 
-	if (i8259_is_word(str, "auto")) {
+	if (sysfs_streq(str, "auto")) {
 		new.mode = I8259_MODE_AUTO;
-	} else if (!i8259_is_word(str, "off") && !i8259_is_word(str, "default")) {
+	} else if (!sysfs_streq(str, "off") && !sysfs_streq(str, "default")) {
 		new.mode = I8259_MODE_FIXED;
 		new.order.slave = I8259_SLAVE_IRQTUNE;
 
@@ -135,7 +114,7 @@ int i8259_choice_parse(const char *str, struct i8259_choice *choice)
 			if (i8259_number_parse(&str, 8, 15, &new.order.slave))
 				return -EINVAL;
 		}
-		if (!i8259_at_end(str))
+		if (!sysfs_streq(str, ""))
 			return -EINVAL;
 	}
 
@@ -148,10 +127,9 @@ int i8259_choice_parse(const char *str, struct i8259_choice *choice)
  * @irq:	the line, 0..15; 0..7 are the master's, 8..15 the slave's
  *
  * OCW2 "set priority" (R = 1, SL = 1, EOI = 0) names the line that becomes the
- * last: the one before @irq. See the data sheet of the 8259A, "Specific
- * Rotation".
+ * last: the one before @irq.
  *
- * Return: the byte to write to the command port of the line's controller.
+ * Return: the byte for the command port of the line's controller.
  */
 u8 i8259_ocw2_first(unsigned int irq)
 {
@@ -179,26 +157,9 @@ void i8259_order_irqs(struct i8259_order order, u8 irqs[I8259_NR_DEVICES])
 	}
 }
 
-/**
- * i8259_order_ranks() - The inverse of i8259_order_irqs()
- * @order:	the order, both members in their range
- * @ranks:	rank of each line; that of the cascade is %I8259_NR_DEVICES, as
- *		it is no device line
- */
-void i8259_order_ranks(struct i8259_order order, u8 ranks[I8259_NR_LINES])
-{
-	u8 irqs[I8259_NR_DEVICES];
-
-	i8259_order_irqs(order, irqs);
-	ranks[I8259_CASCADE] = I8259_NR_DEVICES;
-	for (unsigned int rank = 0; rank < I8259_NR_DEVICES; rank++)
-		ranks[irqs[rank]] = rank;
-}
-
 /*
- * Interrupts of a line that become pending within @span_us of the moment at
- * which all lines request together: floor(span * rate / 10^6) + 1. Split at the
- * second, so that nothing overflows.
+ * Requests of a line within @span_us of the moment at which all lines request
+ * together: floor(span * rate / 10^6) + 1. Split at the second against overflow.
  */
 static u64 i8259_requests(u64 span_us, u32 rate_hz)
 {
@@ -209,27 +170,37 @@ static u64 i8259_requests(u64 span_us, u32 rate_hz)
 }
 
 /*
- * Smallest L with L = behind_us + sum of requests(L) * cost over the @nr lines
- * @ahead. Returns false when there is none.
+ * Latency of the line of rank @rank: the smallest L with L = behind + sum of
+ * requests(L) * cost over the lines ahead. Returns false if there is none.
  *
  * With U the share of the CPU that the lines ahead need, and floor(x) + 1 >= x +
  * 10^-6 for the fractions that occur here, every solution is at least (behind +
- * sum of COST / 10^6) / (1 - U). Starting there and not at 0 bounds the number
- * of steps: at full seconds all the fractions are next to 0, so a solution lies
- * not much more than a second above that bound, however close U is to 1.
+ * sum of COST / 10^6) / (1 - U). A start at this bound limits the number of steps:
+ * at full seconds all fractions are next to 0, so a solution lies not much more
+ * than a second above the bound, however close U is to 1.
  *
  * Overflow: with bounded load the sum of COST is below 15 * 2^32 and 1 - U at
  * least 10^-6, so L stays below 2^56.
  */
-static bool i8259_response(const struct i8259_line *lines, const u8 *ahead, unsigned int nr,
-			   u32 behind_us, u64 *latency_us)
+static bool i8259_rank_latency(const u8 *irqs, unsigned int rank,
+			       const struct i8259_line *lines, u64 *latency_us)
 {
-	u64 fixed_us = behind_us, once_us = 0, load = 0, now, next;
+	u64 fixed_us, once_us = 0, load = 0, now, next;
+	u32 behind_us = 0;
 
-	for (unsigned int i = 0; i < nr; i++) {
-		const struct i8259_line *line = &lines[ahead[i]];
+	for (unsigned int i = rank + 1; i < I8259_NR_DEVICES; i++) {
+		const struct i8259_line *line = &lines[irqs[i]];
+
+		if (line->used)
+			behind_us = max(behind_us, line->cost_us);
+	}
+	fixed_us = behind_us;
+	for (unsigned int i = 0; i < rank; i++) {
+		const struct i8259_line *line = &lines[irqs[i]];
 		u64 need = (u64)line->cost_us * line->rate_hz;
 
+		if (!line->used)
+			continue;
 		if (need >= USEC - load)
 			return false;
 		load += need;
@@ -243,10 +214,11 @@ static bool i8259_response(const struct i8259_line *lines, const u8 *ahead, unsi
 	do {
 		now = next;
 		next = behind_us;
-		for (unsigned int i = 0; i < nr; i++) {
-			const struct i8259_line *line = &lines[ahead[i]];
+		for (unsigned int i = 0; i < rank; i++) {
+			const struct i8259_line *line = &lines[irqs[i]];
 
-			next += i8259_requests(now, line->rate_hz) * line->cost_us;
+			if (line->used)
+				next += i8259_requests(now, line->rate_hz) * line->cost_us;
 		}
 	} while (next != now);
 
@@ -254,16 +226,14 @@ static bool i8259_response(const struct i8259_line *lines, const u8 *ahead, unsi
 	return true;
 }
 
-/* Ratio of a latency to the deadline of a line; 0 when there is no deadline. */
+/* Ratio of a latency to the deadline of a line; 0 if there is no deadline. */
 static struct i8259_ratio i8259_line_ratio(const struct i8259_line *line, u64 latency_us)
 {
-	struct i8259_ratio ratio = { .us = latency_us, .num = 1, .den = line->deadline_us };
-
-	if (!line->deadline_us) {
-		ratio.num = line->rate_hz;
-		ratio.den = USEC;
-	}
-	return ratio;
+	return (struct i8259_ratio){
+		.us	= latency_us,
+		.num	= line->deadline_us ? 1 : line->rate_hz,
+		.den	= line->deadline_us ?: USEC,
+	};
 }
 
 /* The product as two words, most significant first. */
@@ -279,11 +249,11 @@ static void i8259_mul128(u64 a, u64 b, u64 product[2])
 
 /**
  * i8259_ratio_cmp() - Compare two ratios exactly
- * @a:	one ratio
- * @b:	the other
+ * @a:	first ratio
+ * @b:	second ratio
  *
- * Return: < 0, 0 or > 0 when @a is smaller than, equal to or greater than @b.
- * Two unbounded ones are equal.
+ * Return: < 0, 0 or > 0 if @a is smaller than, equal to or greater than @b.
+ * Unbounded ratios are equal.
  */
 int i8259_ratio_cmp(struct i8259_ratio a, struct i8259_ratio b)
 {
@@ -302,10 +272,10 @@ int i8259_ratio_cmp(struct i8259_ratio a, struct i8259_ratio b)
 }
 
 /**
- * i8259_ratio_permille() - A ratio for people
+ * i8259_ratio_permille() - Round a ratio down to thousandths
  * @ratio:	the ratio
  *
- * Return: thousandths, rounded down; U32_MAX when unbounded or larger.
+ * Return: thousandths; U32_MAX if unbounded or larger.
  */
 u32 i8259_ratio_permille(struct i8259_ratio ratio)
 {
@@ -325,46 +295,18 @@ u32 i8259_ratio_permille(struct i8259_ratio ratio)
 	return low;
 }
 
-static bool i8259_is_late(const struct i8259_line *line, u64 latency_us)
-{
-	struct i8259_ratio in_time = { .us = 1, .num = 1, .den = 1 };
-
-	return i8259_ratio_cmp(i8259_line_ratio(line, latency_us), in_time) > 0;
-}
-
-/* Latency of the line of rank @rank; false when it is unbounded. */
-static bool i8259_rank_latency(const u8 *irqs, unsigned int rank,
-			       const struct i8259_line *lines, u64 *latency_us)
-{
-	u8 ahead[I8259_NR_DEVICES];
-	unsigned int nr = 0;
-	u32 behind_us = 0;
-
-	for (unsigned int i = 0; i < I8259_NR_DEVICES; i++) {
-		const struct i8259_line *line = &lines[irqs[i]];
-
-		if (!line->used || i == rank)
-			continue;
-		if (i < rank)
-			ahead[nr++] = irqs[i];
-		else if (line->cost_us > behind_us)
-			behind_us = line->cost_us;
-	}
-	return i8259_response(lines, ahead, nr, behind_us, latency_us);
-}
-
 /**
  * i8259_order_latency() - Worst-case latency of each line under an order
  * @order:	the order, both members in their range
- * @lines:	the load of each line, by interrupt number; the cascade's is not
- *		looked at
+ * @lines:	the load of each line, by interrupt number; the cascade's is ignored
  * @latency:	the result, by interrupt number
  *
- * See "DOC: i8259-latency" for the formula.
+ * "DOC: i8259-latency" has the formula.
  */
 void i8259_order_latency(struct i8259_order order, const struct i8259_line lines[I8259_NR_LINES],
 			 struct i8259_latency latency[I8259_NR_LINES])
 {
+	const struct i8259_ratio in_time = { .us = 1, .num = 1, .den = 1 };
 	u8 irqs[I8259_NR_DEVICES];
 
 	latency[I8259_CASCADE] = (struct i8259_latency){ .verdict = I8259_UNUSED };
@@ -379,17 +321,25 @@ void i8259_order_latency(struct i8259_order order, const struct i8259_line lines
 			l->verdict = I8259_UNUSED;
 		else if (!i8259_rank_latency(irqs, rank, lines, &l->us))
 			l->verdict = I8259_UNBOUNDED;
-		else if (i8259_is_late(line, l->us))
+		else if (i8259_ratio_cmp(i8259_line_ratio(line, l->us), in_time) > 0)
 			l->verdict = I8259_LATE;
 		else
 			l->verdict = I8259_OK;
 	}
 }
 
-/* The worst ratio of an order, or some ratio that is not below *@limit. */
-static struct i8259_ratio i8259_worst_below(struct i8259_order order,
-					    const struct i8259_line *lines,
-					    const struct i8259_ratio *limit)
+/**
+ * i8259_order_worst() - Worst ratio of latency to deadline under an order
+ * @order:	the order, both members in their range
+ * @lines:	the load of each line, by interrupt number
+ * @limit:	stop at a ratio that is not below this one; may be NULL
+ *
+ * Return: the largest ratio of all lines that are used, 0 if there are none; or
+ * some ratio that is not below @limit.
+ */
+struct i8259_ratio i8259_order_worst(struct i8259_order order,
+				     const struct i8259_line lines[I8259_NR_LINES],
+				     const struct i8259_ratio *limit)
 {
 	struct i8259_ratio worst = { .den = 1 };
 	u8 irqs[I8259_NR_DEVICES];
@@ -413,36 +363,23 @@ static struct i8259_ratio i8259_worst_below(struct i8259_order order,
 }
 
 /**
- * i8259_order_worst() - Worst ratio of latency to deadline under an order
- * @order:	the order, both members in their range
- * @lines:	the load of each line, by interrupt number
- *
- * Return: the largest ratio of all lines that are used; 0 when there are none.
- */
-struct i8259_ratio i8259_order_worst(struct i8259_order order,
-				     const struct i8259_line lines[I8259_NR_LINES])
-{
-	return i8259_worst_below(order, lines, NULL);
-}
-
-/**
  * i8259_order_best() - The best of the 64 orders
  * @lines:	the load of each line, by interrupt number
  * @worst:	its worst ratio of latency to deadline
  *
- * Return: the order with the smallest worst ratio; of equal ones that with the
- * lowest master, then the lowest slave.
+ * Return: the order with the smallest worst ratio; of equal orders the one with
+ * the lowest master, then the lowest slave.
  */
 struct i8259_order i8259_order_best(const struct i8259_line lines[I8259_NR_LINES],
 				    struct i8259_ratio *worst)
 {
-	struct i8259_order best = { I8259_MASTER_DEFAULT, I8259_SLAVE_DEFAULT };
+	struct i8259_order best = I8259_ORDER_DEFAULT;
 
-	*worst = i8259_order_worst(best, lines);
+	*worst = i8259_order_worst(best, lines, NULL);
 	for (u8 master = 0; master < 8; master++) {
 		for (u8 slave = 8; slave < 16; slave++) {
 			struct i8259_order order = { master, slave };
-			struct i8259_ratio ratio = i8259_worst_below(order, lines, worst);
+			struct i8259_ratio ratio = i8259_order_worst(order, lines, worst);
 
 			if (i8259_ratio_cmp(ratio, *worst) < 0) {
 				*worst = ratio;
@@ -455,48 +392,42 @@ struct i8259_order i8259_order_best(const struct i8259_line lines[I8259_NR_LINES
 
 /**
  * i8259_rate_update() - Decaying maximum of a line's rate
- * @rate_hz:	what was returned last time, 0 at first
+ * @rate_hz:	the previous result, 0 at first
  * @count:	interrupts since then
  * @elapsed_ns:	time since then, in nanoseconds
  *
- * The analysis wants the rate of the busy times: a rise counts at once, a fall
- * by an eighth per call.
+ * The analysis needs the rate of the busy times: a rise counts at once, a fall by
+ * an eighth per call.
  *
  * Return: interrupts per second, rounded up, at most U32_MAX.
  */
 u32 i8259_rate_update(u32 rate_hz, u64 count, u64 elapsed_ns)
 {
 	u32 slow = rate_hz - rate_hz / 8 - !!(rate_hz % 8);
-	u64 elapsed_us = div_u64(elapsed_ns, 1000), rate;
+	u64 elapsed_us = min(div_u64(elapsed_ns, 1000), MAX_U32), rate;
 
 	if (!elapsed_us)
 		return rate_hz;
-	if (elapsed_us > MAX_U32)
-		elapsed_us = MAX_U32;
-	if (count > MAX_U32)
-		count = MAX_U32;
-	rate = div_u64(count * USEC + elapsed_us - 1, elapsed_us);
-	if (rate > MAX_U32)
-		rate = MAX_U32;
-	return rate > slow ? rate : slow;
+	rate = div_u64(min(count, MAX_U32) * USEC + elapsed_us - 1, elapsed_us);
+	return max(min(rate, MAX_U32), slow);
 }
 
 /**
  * i8259_auto_step() - One pass of `auto`
- * @state:	memory between the passes, zeroed at first
+ * @worse:	passes in a row in which the present order was worth leaving, 0 at first
  * @now:	the order in force
  * @lines:	the load of each line, by interrupt number
- * @next:	the order to change to, written when there is a change
+ * @next:	the order to change to, written if there is a change
  *
- * Standing still is the default: the order is left only when the best one's
- * worst ratio is at most 7/8 of its own, in three passes in a row.
+ * The hysteresis: the order changes only if the worst ratio of the best order is
+ * at most 7/8 of that of the present order, in three passes in a row.
  *
  * Return: whether to change the order to @next.
  */
-bool i8259_auto_step(struct i8259_auto *state, struct i8259_order now,
+bool i8259_auto_step(unsigned int *worse, struct i8259_order now,
 		     const struct i8259_line lines[I8259_NR_LINES], struct i8259_order *next)
 {
-	struct i8259_ratio present = i8259_order_worst(now, lines), worst;
+	struct i8259_ratio present = i8259_order_worst(now, lines, NULL), worst;
 	struct i8259_order best = i8259_order_best(lines, &worst);
 	bool gain = i8259_ratio_cmp(worst, present) < 0;
 
@@ -505,13 +436,13 @@ bool i8259_auto_step(struct i8259_auto *state, struct i8259_order now,
 	worst.us *= I8259_AUTO_GAIN_DEN;
 
 	if (!gain || i8259_ratio_cmp(worst, present) > 0) {
-		state->worse = 0;
+		*worse = 0;
 		return false;
 	}
-	if (++state->worse < I8259_AUTO_CONFIRM)
+	if (++*worse < I8259_AUTO_CONFIRM)
 		return false;
 
-	state->worse = 0;
+	*worse = 0;
 	*next = best;
 	return true;
 }

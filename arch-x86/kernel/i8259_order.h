@@ -10,13 +10,8 @@
 #define I8259_CASCADE		2
 
 /* The fixed order after ICW1, and the slave's line that irqtune put first. */
-#define I8259_MASTER_DEFAULT	0
-#define I8259_SLAVE_DEFAULT	8
+#define I8259_ORDER_DEFAULT	((struct i8259_order){ 0, 8 })
 #define I8259_SLAVE_IRQTUNE	14
-
-/* What a choice may look like, for messages. */
-#define I8259_CHOICE_USAGE \
-	"MASTER[,SLAVE] (MASTER 0..7, SLAVE 8..15), auto, off or default"
 
 /**
  * struct i8259_order - order of service of the 8259A pair
@@ -31,24 +26,14 @@ struct i8259_order {
 	u8	slave;
 };
 
-/**
- * enum i8259_mode - who chooses the order
- * @I8259_MODE_DEFAULT:	nobody: the order is what ICW1 sets, 0,8
- * @I8259_MODE_FIXED:	the user
- * @I8259_MODE_AUTO:	the response-time analysis of the measured load
- */
+/* Source of the order: ICW1, which sets 0,8; the user; the analysis of the measured load */
 enum i8259_mode {
 	I8259_MODE_DEFAULT,
 	I8259_MODE_FIXED,
 	I8259_MODE_AUTO,
 };
 
-/**
- * struct i8259_choice - what the user asked for
- * @mode:	who chooses the order
- * @order:	the order that was asked for, with %I8259_MODE_FIXED; the default
- *		order otherwise
- */
+/* Choice of the user; the order is the default unless the mode is I8259_MODE_FIXED. */
 struct i8259_choice {
 	enum i8259_mode		mode;
 	struct i8259_order	order;
@@ -95,30 +80,17 @@ struct i8259_latency {
 };
 
 /**
- * struct i8259_ratio - latency / deadline as an exact fraction
+ * struct i8259_ratio - latency / deadline as the exact fraction @us * @num / @den
  * @us:		latency in microseconds
- * @num:	@us * @num / @den is the ratio
- * @den:	see @num, never 0
- * @unbounded:	the ratio is infinite, the other members say nothing
+ * @num:	factor
+ * @den:	divisor, never 0
+ * @unbounded:	the ratio is infinite, the other members are not valid
  */
 struct i8259_ratio {
 	u64	us;
 	u32	num;
 	u32	den;
 	bool	unbounded;
-};
-
-/* Gain that `auto` wants to see, and in how many passes in a row. */
-#define I8259_AUTO_GAIN_NUM	7
-#define I8259_AUTO_GAIN_DEN	8
-#define I8259_AUTO_CONFIRM	3
-
-/**
- * struct i8259_auto - memory of `auto` between two passes
- * @worse:	passes in a row in which the present order was worth leaving
- */
-struct i8259_auto {
-	unsigned int	worse;
 };
 
 static inline bool i8259_order_equal(struct i8259_order a, struct i8259_order b)
@@ -131,19 +103,19 @@ int i8259_choice_parse(const char *str, struct i8259_choice *choice);
 
 u8 i8259_ocw2_first(unsigned int irq);
 void i8259_order_irqs(struct i8259_order order, u8 irqs[I8259_NR_DEVICES]);
-void i8259_order_ranks(struct i8259_order order, u8 ranks[I8259_NR_LINES]);
 
 void i8259_order_latency(struct i8259_order order, const struct i8259_line lines[I8259_NR_LINES],
 			 struct i8259_latency latency[I8259_NR_LINES]);
 struct i8259_ratio i8259_order_worst(struct i8259_order order,
-				     const struct i8259_line lines[I8259_NR_LINES]);
+				     const struct i8259_line lines[I8259_NR_LINES],
+				     const struct i8259_ratio *limit);
 struct i8259_order i8259_order_best(const struct i8259_line lines[I8259_NR_LINES],
 				    struct i8259_ratio *worst);
 int i8259_ratio_cmp(struct i8259_ratio a, struct i8259_ratio b);
 u32 i8259_ratio_permille(struct i8259_ratio ratio);
 
 u32 i8259_rate_update(u32 rate_hz, u64 count, u64 elapsed_ns);
-bool i8259_auto_step(struct i8259_auto *state, struct i8259_order now,
+bool i8259_auto_step(unsigned int *worse, struct i8259_order now,
 		     const struct i8259_line lines[I8259_NR_LINES], struct i8259_order *next);
 
 #endif /* _ARCH_X86_KERNEL_I8259_ORDER_H */

@@ -2,21 +2,20 @@
 /*
  * Choice of the order in which the 8259A pair serves its lines.
  *
- * The user names an order with the boot parameter i8259_priority= or in
- * /sys/kernel/i8259_priority/, or lets `auto` find the best one from the
- * measured load. What an order is and how the best one is found: i8259_order.c.
+ * The user sets an order with the boot parameter i8259_priority= or in
+ * /sys/kernel/i8259_priority/, or `auto` computes the best one from the measured
+ * load. i8259_order.c defines the orders and has the computation.
  *
- * Nothing here runs when an interrupt is served. mask_and_ack_8259A() masks the
- * line and sends the EOI before the handlers run, so the order decides only
- * among lines that wait together: while interrupts are off, be it in a handler
- * or elsewhere. The EOIs are specific ones, and neither these nor auto-EOI
- * change the order; only ICW1 does, so init_8259A() calls
- * i8259_priority_restore(). The line that stands for a spurious interrupt, 7 or
- * 15, is the same whatever the order.
+ * None of this code runs when an interrupt is served. mask_and_ack_8259A() masks
+ * the line and sends the EOI before the handlers run, so the order matters only
+ * for lines that wait together while interrupts are off, in a handler or
+ * elsewhere. Neither the specific EOIs nor auto-EOI change the order. ICW1 resets
+ * it, so init_8259A() calls i8259_priority_restore(). A spurious interrupt is
+ * line 7 or 15 in any order.
  *
  * Locking: the order in force is written under both i8259_priority_mutex and
- * i8259A_lock and read under either; everything else belongs to the mutex. The
- * boot parameter is read before there is anybody else.
+ * i8259A_lock and read under either. The mutex protects all other state. The
+ * boot parameter is read before concurrent access is possible.
  */
 #define pr_fmt(fmt) "i8259_priority: " fmt
 
@@ -45,8 +44,7 @@
 
 #include "i8259_order.h"
 
-#define I8259_ORDER_DEFAULT \
-	((struct i8259_order){ I8259_MASTER_DEFAULT, I8259_SLAVE_DEFAULT })
+#define I8259_CHOICE_USAGE	"MASTER[,SLAVE] (MASTER 0..7, SLAVE 8..15), auto, off or default"
 
 /* Seconds between two passes of the measuring: default and upper limit */
 #define I8259_INTERVAL_DEFAULT	10
@@ -56,17 +54,13 @@ static void i8259_measure_pass(struct work_struct *work);
 
 static DEFINE_MUTEX(i8259_priority_mutex);
 
-/* The order in force, and who chose it */
-static struct i8259_order i8259_order = {
-	.master	= I8259_MASTER_DEFAULT,
-	.slave	= I8259_SLAVE_DEFAULT,
-};
-
+/* The order in force, and its source */
+static struct i8259_order i8259_order = I8259_ORDER_DEFAULT;
 static enum i8259_mode i8259_mode;
 
 /*
- * The measuring: running for `auto` or because the user wants to see it
- * (i8259_measure), with a deferrable timer, so that it wakes no idle CPU.
+ * Measuring runs for `auto`, or for the user if i8259_measure is set. The timer is
+ * deferrable, so that it wakes no idle CPU.
  */
 static DECLARE_DEFERRABLE_WORK(i8259_measure_work, i8259_measure_pass);
 static bool i8259_measure;
@@ -76,7 +70,7 @@ static unsigned int i8259_passes;
 static u64 i8259_pass_time;
 static u64 i8259_count[I8259_NR_LINES];
 static struct i8259_line i8259_lines[I8259_NR_LINES];
-static struct i8259_auto i8259_auto;
+static unsigned int i8259_worse;
 
 static void i8259_priority_write(struct i8259_order order)
 {
@@ -89,7 +83,7 @@ static void i8259_priority_write(struct i8259_order order)
 /**
  * i8259_priority_restore() - Set the chosen order after ICW1 has reset it
  *
- * Does nothing when the default order is in force, which is what ICW1 sets.
+ * Does nothing if the default order is in force, which ICW1 has set.
  *
  * Context: any, interrupts disabled, i8259A_lock held.
  */
@@ -110,7 +104,7 @@ static void i8259_priority_set(struct i8259_order order)
 	i8259_priority_write(order);
 }
 
-/* Whether the order has an effect is a matter of each line, not of the machine. */
+/* The order has an effect on lines that are routed through the 8259A. */
 static bool i8259_is_pic_line(unsigned int irq)
 {
 	return irq != I8259_CASCADE && irq_get_chip(irq) == &i8259A_chip;
@@ -127,7 +121,7 @@ static unsigned long i8259_pic_lines(void)
 	return lines;
 }
 
-/* Say what was set, and where it will change nothing. */
+/* Log the order, and the lines on which it has no effect. */
 static void i8259_priority_report(void)
 {
 	unsigned long other = ~i8259_pic_lines() & GENMASK(I8259_NR_LINES - 1, 0) &
@@ -186,11 +180,11 @@ static void i8259_auto_pass(void)
 
 	lockdep_assert_held(&i8259_priority_mutex);
 
-	if (!i8259_auto_step(&i8259_auto, old, i8259_lines, &next))
+	if (!i8259_auto_step(&i8259_worse, old, i8259_lines, &next))
 		return;
 
-	before = i8259_ratio_permille(i8259_order_worst(old, i8259_lines));
-	after = i8259_ratio_permille(i8259_order_worst(next, i8259_lines));
+	before = i8259_ratio_permille(i8259_order_worst(old, i8259_lines, NULL));
+	after = i8259_ratio_permille(i8259_order_worst(next, i8259_lines, NULL));
 	i8259_priority_set(next);
 	pr_info("auto: order %u,%u -> %u,%u, worst latency/deadline %u%s -> %u%s permille\n",
 		old.master, old.slave, next.master, next.slave,
@@ -210,7 +204,7 @@ static void i8259_measure_pass(struct work_struct *work)
 {
 	guard(mutex)(&i8259_priority_mutex);
 
-	/* The work may have been on its way here when it was cancelled */
+	/* The work may have been cancelled while it waited for the mutex */
 	if (!i8259_measuring)
 		return;
 
@@ -239,7 +233,7 @@ static int i8259_measure_start(void)
 		return ret;
 	}
 	if (!irq_load_clock_is_good())
-		pr_warn("sched_clock() is unstable or coarse: so are the costs that auto and measure see\n");
+		pr_warn("sched_clock() is unstable or coarse: so are the costs that auto and measure use\n");
 
 	i8259_measuring = true;
 	i8259_passes = 0;
@@ -250,7 +244,7 @@ static int i8259_measure_start(void)
 	return 0;
 }
 
-/* Stop the measuring unless it is still wanted. */
+/* Stop measuring unless `auto` or the user still needs it. */
 static void i8259_measure_stop(void)
 {
 	lockdep_assert_held(&i8259_priority_mutex);
@@ -263,10 +257,7 @@ static void i8259_measure_stop(void)
 	irq_load_put();
 }
 
-/*
- * Make the user's choice. `auto` starts from the order that is in force. On
- * error nothing has changed.
- */
+/* Apply a choice; `auto` starts from the order in force. An error changes nothing. */
 static int i8259_priority_choose(const struct i8259_choice *choice)
 {
 	int ret;
@@ -282,7 +273,7 @@ static int i8259_priority_choose(const struct i8259_choice *choice)
 		if (ret)
 			return ret;
 		if (i8259_mode != I8259_MODE_AUTO)
-			i8259_auto = (struct i8259_auto){ };
+			i8259_worse = 0;
 	} else {
 		i8259_priority_set(choice->order);
 	}
@@ -326,7 +317,7 @@ static ssize_t priority_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute priority_attr = __ATTR_RW(priority);
 
-/* The names of those who requested the interrupt, "-" if there are none. */
+/* The names of the interrupt's actions, "-" if there are none. */
 static int i8259_emit_names(char *buf, int at, unsigned int irq)
 {
 	/* Descriptors of legacy interrupts are never freed */
@@ -439,7 +430,7 @@ static ssize_t interval_s_store(struct kobject *kobj, struct kobj_attribute *att
 
 static struct kobj_attribute interval_s_attr = __ATTR_RW(interval_s);
 
-/* There is a load to show when a whole interval was measured. */
+/* The load is valid once a whole interval was measured. */
 static int i8259_measure_ready(void)
 {
 	lockdep_assert_held(&i8259_priority_mutex);
@@ -591,7 +582,7 @@ static const struct attribute_group *i8259_priority_groups[] = {
 	NULL,
 };
 
-/* Early, as init_8259A() runs long before the other parameters are read. */
+/* Early: init_8259A() runs long before the other parameters are read. */
 static int __init i8259_priority_setup(char *str)
 {
 	struct i8259_choice choice;
@@ -607,7 +598,7 @@ static int __init i8259_priority_setup(char *str)
 }
 early_param("i8259_priority", i8259_priority_setup);
 
-/* Late, when it is known which chip serves which line. */
+/* Late, when each line has its final chip. */
 static int __init i8259_priority_init(void)
 {
 	struct i8259_choice choice;
@@ -617,7 +608,7 @@ static int __init i8259_priority_init(void)
 	scoped_guard(mutex, &i8259_priority_mutex) {
 		choice = (struct i8259_choice){ .mode = i8259_mode, .order = i8259_order };
 		if (choice.mode != I8259_MODE_DEFAULT) {
-			/* In force only when i8259_priority_choose() says so */
+			/* In force only if i8259_priority_choose() succeeds */
 			i8259_mode = I8259_MODE_DEFAULT;
 			if (i8259_priority_choose(&choice)) {
 				guard(raw_spinlock_irqsave)(&i8259A_lock);

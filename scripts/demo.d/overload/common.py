@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the programs in a guest of overload.py have in common."""
+"""Shared by the programs in a guest of overload.py."""
 import glob
 import os
 import subprocess
@@ -22,7 +22,7 @@ def write(path, value):
 
 
 def ask(label, rate):
-    """Of host.py."""
+    """Send a request to host.py."""
     new = '%s/ask.%d' % (SHARE, threading.get_ident())
     write(new, '%s %d' % (label, rate))
     os.rename(new, SHARE + '/ask')
@@ -40,7 +40,7 @@ def links_up():
 
 
 def prepare(sockets):
-    """NICs that are up, an address for pings, frames that are expensive; returns what to kill at the end."""
+    """NICs that are up, an address for pings, frames that are expensive; returns the process to kill at the end."""
     links_up()
     subprocess.run(['ip', 'addr', 'add', '10.9.0.1/24', 'dev', 'eth%d' % LIGHT], check=True)
     subprocess.run(['ip', 'neigh', 'add', '10.9.0.2', 'lladdr', '52:54:00:00:01:00', 'dev', 'eth%d' % LIGHT], check=True)

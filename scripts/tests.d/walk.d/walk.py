@@ -123,7 +123,7 @@ def main():
             for command, lines in block:
                 commands += 1
                 output, status = shell.run(command)
-                # What prints only reads. A slow machine may take a moment longer.
+                # Commands with output only read. A slow machine may take a moment longer.
                 for _ in range(WAIT_S if lines else 0):
                     if re.fullmatch(pattern(lines), output):
                         break

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench - how long one pass takes
+ * bench - measure the time of a pass
  *
- * Machines of two levels of locality (nodes, last-level caches) and SMT, all
- * interrupts on one CPU, a third level of detail in their loads. Each pass is
- * timed from the same state, twenty times; the minimum counts, since all that
- * disturbs makes it longer. What a pass needs is allocated before.
+ * The machines have two levels of locality (nodes, last-level caches) and SMT. All
+ * interrupts are on one CPU. Each pass is timed from the same state, twenty times.
+ * The minimum counts, because every disturbance makes a pass longer. All memory is
+ * allocated before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +47,12 @@ static void *array(size_t nr, size_t size)
 }
 
 /**
- * struct figures - what came of it
+ * struct figures - result of a run
  * @usec:	minimum time of a pass, in tenths of a microsecond
  * @moves:	moves of the plan
  * @before:	worst relative load before it, per mille
- * @after:	and after it
- * @mean:	mean relative load, per mille: none can be below
+ * @after:	worst relative load after it, per mille
+ * @mean:	mean relative load, per mille: a lower bound
  */
 struct figures {
 	u64		usec;
@@ -112,7 +112,7 @@ static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
 	}
 	irq_balance_pass(&bal, &set, SECOND, cpus, nr_cpus, irqs, nr_irqs);
 	for (i = 0; i < nr_irqs; i++) {
-		/* Heavy ones are spread over the numbers; loads in a window of 1 s. */
+		/* Heavy interrupts are spread over the numbers; loads in a window of 1 s. */
 		bool is_heavy = (u64)i * heavy / nr_irqs !=
 				(u64)(i + 1) * heavy / nr_irqs;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Generated machines and workloads, and what comes of a replay of them.
+"""Generated machines and workloads, and the result of their replay.
 
 A case is described once and written as a workload for the replay tool; the
 exact solver and the models of other balancers read the same description.
@@ -22,7 +22,7 @@ class Case:
         self.base = base    # ns/s of each CPU
 
     def cost(self, load, cpu):
-        """What a load takes of a CPU, ns/s."""
+        """Time of a CPU that a load takes, ns/s."""
         return load * 1024 / self.cpus[cpu]["capacity"]
 
     def movable(self, irq):

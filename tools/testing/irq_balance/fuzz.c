@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libFuzzer target: any text as a workload, and what it says replayed.
+ * libFuzzer target: read any text as a workload and replay it.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ int FUZZ_ENTRY(const uint8_t *data, size_t size)
 	if (!in || !null)
 		abort();
 	irq_balance_settings_init(&opt.set);
-	/* The first byte turns a few knobs. */
+	/* The first byte chooses a few settings. */
 	opt.set.policy = data[0] % IRQ_BALANCE_NR_POLICIES;
 	opt.set.min_gain = data[0] >> 2;
 	if (!workload_read(&load, "fuzz", in, null) && load.end <= 20000)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""irqload [OPTIONS]: what each interrupt costs, a live table of the load map
+"""irqload [OPTIONS]: show the cost of each interrupt, a live table of the load map
 
 Reads the cumulative files of the interrupt balancer in /sys/kernel/irq/N/ and
-shows their differences; nothing is written and no rights are needed. Works
+shows their differences. Writes nothing and needs no privileges. Works
 with the balancer in "observe" as well as "on".
 
   --interval S   seconds between two readings (2)
@@ -12,7 +12,7 @@ with the balancer in "observe" as well as "on".
   --sort KEY     cost (default), hard, soft, thread, rate, ns, max, cpu, irq, name
   --all          also interrupts that did not occur
   --json         a JSON object per interval, one a line, instead of the tables
-  --from FILE    show what --json wrote ("-": standard input) instead of measuring;
+  --from FILE    show a recording of --json ("-": standard input) instead of measuring;
                  with --once the whole of it in one table
   --plot FILE    at the end draw the intervals: FILE.png or FILE.svg (matplotlib)
   --sysfs DIR    another /sys
@@ -41,7 +41,7 @@ FORMAT = 'irqload 1'
 
 
 class Failure(Exception):
-    """What is wrong, and the next step."""
+    """The error, and the next step."""
 
 
 def read(path):
@@ -70,7 +70,7 @@ def numbered(path, prefix=''):
 
 
 class Source:
-    """The load map of a machine: sample() gives what happened since the last call."""
+    """The load map of a machine: sample() returns the changes since the last call."""
 
     def __init__(self, sysfs='/sys', procfs='/proc', clock=time.monotonic_ns):
         self.irqs, self.balancer, self.procfs, self.clock = sysfs + '/kernel/irq', sysfs + '/kernel/irq_balance', procfs, clock
@@ -117,7 +117,7 @@ class Source:
                 'status': read(path + 'balance_status') or ''}
 
     def sample(self):
-        """What happened since the last call, as an object for --json."""
+        """The changes since the last call, as an object for --json."""
         now = self.clock()
         record = {'format': FORMAT, 'time': round(time.time(), 3), 'state': self.state() or '',
                   'seconds': (now - self.began) / 1e9 if self.began is not None else 0.0,
@@ -143,7 +143,7 @@ class Source:
 
 
 def recorded(path):
-    """The intervals in a file that --json wrote."""
+    """The intervals in a recording of --json."""
     where = path
     try:
         with sys.stdin if path == '-' else open(path) as file:
@@ -247,7 +247,7 @@ def table(record, sort='cost', everything=False, width=100, advice=''):
                       '%.0f' % (r['count'] / r['seconds']), known(r['max_ns']), r['cpus'] or '-', r['status']))
     left = (1, 2, 11)
     sizes = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    # Names are what may be cut
+    # Only names may be cut
     for i in (1, 2):
         over = sum(sizes) + len(sizes) - 1 - width
         sizes[i] = max(min(sizes[i], 8), sizes[i] - max(0, over))
@@ -391,7 +391,7 @@ def run(args, sleep=time.sleep):
 
 
 def main():
-    # "irqload | head" ends it without a word
+    # "irqload | head" ends it without a message
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         run(sys.argv[1:])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the user-space build needs of the kernel: the planner's own header and
- * a few of tools/include, or of include/ where there is no kernel tree.
+ * The kernel headers of the user-space build: the planner's own, and a few
+ * replacements in include/.
  */
 #ifndef _IRQ_BALANCE_KERNEL_H
 #define _IRQ_BALANCE_KERNEL_H

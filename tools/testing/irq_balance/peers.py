@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The planner beside other balancers, on the same generated cases.
+"""Compare the planner with other balancers, on the same generated cases.
 
-The others are models, written from published descriptions of their rules, not
-their code; each is checked against an example that was worked by hand
-(--check). They see interrupt counts where the original does.
+The other balancers are models, written from published descriptions of their rules,
+not from their code. Each model is checked against an example that was computed by
+hand (--check). A model uses interrupt counts where the original does.
 
     static      nothing is ever moved
-    random      Linux 2.5.52: every 20 ms each interrupt goes anywhere
+    random      Linux 2.5.52: every 20 ms each interrupt moves to a random CPU
     kirqd       Linux 2.5.5x to 2.6.27: counts per package, 0.5 s to 5 s
     sbalance    SBalance: counts by capacity, every 3 s
-    irqbalance  the daemon's rule: CPU time shared out by counts, every 10 s
+    irqbalance  the daemon's rule: CPU time divided by counts, every 10 s
     this        the replay tool, at default settings
 
 Measured over a minute of constant load: the worst CPU's load in the last ten
-seconds, over what no placement can be below; moves; when the placement was
-last changed. $REPLAY is the replay tool.
+seconds, relative to a lower bound; number of moves; time of the last change. $REPLAY is the replay tool.
 """
 import argparse
 import math
@@ -49,7 +48,7 @@ class World:
             self.changed = self.now
 
     def step(self, until):
-        """Let time pass with everything where it is."""
+        """Let time pass without a move."""
         self.worst.append((self.now, until, self.case.worst(self.place)))
         self.now = until
 
@@ -189,7 +188,7 @@ def irqbalance_pass(world):
 
 
 def irqbalance(world):
-    # The first scan knows no loads: it deals them out, one to each CPU.
+    # The first scan has no loads: it gives one interrupt to each CPU.
     world.step(10.0)
     dealt = [0] * len(world.case.cpus)
     for irq in sorted(world.place):
@@ -228,7 +227,7 @@ def make(nr_cpus, loads, at, rates=None, packages=None, capacity=None):
 
 
 def check():
-    """The examples that were worked by hand."""
+    """The examples that were computed by hand."""
     # kirqd: 10000, 6000 and 3000 a second on CPU 0 of two. In 5 s these are
     # 50000 + 30000 + 15000 = 95000 against 0: half the gap is 47500, the
     # largest below it 30000. In 4 s: 40000 + 12000 against 24000, half the
@@ -266,8 +265,8 @@ def check():
     w = make(2, [1000, 0, 0], [0, 0, 0], [6, 3, 1])
     irqbalance_pass(w)
     assert w.place == {0: 0, 1: 1, 2: 1}
-    # What it takes for 600 may cost 1000: then one CPU keeps all of it, and
-    # an equal share by counts is none by time.
+    # The interrupt estimated at 600 may cost 1000: then one CPU keeps all of
+    # it, and an equal share by counts is not equal by time.
     assert w.case.loads(w.place) == [1000, 0]
     # random: four on four CPUs are apart in 3 of 32 cases.
     rng, apart = random.Random(1), 0
@@ -285,7 +284,7 @@ def check():
 
 
 def bound(case):
-    """No placement is below: the heaviest alone, or all spread like water."""
+    """A lower bound: the heaviest interrupt alone, or all load spread evenly."""
     fast = max(c["capacity"] for c in case.cpus) / 1024
     room = sum(c["capacity"] for c in case.cpus) / 1024
     return max(max(i["load"] for i in case.irqs) / fast,

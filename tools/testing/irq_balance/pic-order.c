@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pic-order: print the order in which the 8259A pair serves its lines, and what
- * it means for their latency. Built from the kernel's own i8259_order.c.
+ * pic-order: print the order in which the 8259A pair serves its lines, and the
+ * latency of the lines. Built from the kernel's own i8259_order.c.
  *
  *	pic-order MASTER SLAVE [--latency FILE]
  *
- * One row a device line, "RANK IRQ LINE", the first to be served first. With
- * --latency, FILE (- is standard input) has a row "irq N COST_US RATE_HZ
- * [DEADLINE_US]" for each line that is used, '#' starts a comment; further rows
- * say "latency IRQ US ok|late|unbounded" for each of them and "best MASTER
- * SLAVE" for the order with the least worst latency / deadline.
+ * The output has a row "RANK IRQ LINE" for each device line, in the order of
+ * service. With --latency, FILE (- is standard input) has a row "irq N COST_US
+ * RATE_HZ [DEADLINE_US]" for each line that is used; '#' starts a comment. The
+ * output then has rows "latency IRQ US ok|late|unbounded" for these lines, and
+ * "best MASTER SLAVE" for the order with the least worst latency / deadline.
  *
- * Exit status: 0; 2 on bad arguments, a bad FILE, or when it cannot be read or
- * the result not be written. Nothing is printed to standard output before all
- * of the input was found to be good.
+ * Exit status: 0; 2 on bad arguments, a bad FILE, or an error of input or output.
+ * Nothing is printed to standard output before all input was checked.
  */
 #include <errno.h>
 #include <getopt.h>

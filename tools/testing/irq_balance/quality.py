@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The planner's placements against an exact solver.
+"""Compare the planner's placements with an exact solver.
 
 Both have the same constraints: masks, isolation, managed and pinned
 interrupts, light ones where they are, nodes that hold their devices up to the
 limit. The measure is the worst relative load of a CPU. Fails when the
 geometric mean of the ratios is over 1.01, more than 1 % of them are over 1.08, or
-one is over 1.12. On large machines, which have no exact solution in time, the
-solver starts from the planner's placement and improves it as long as it may.
+one is over 1.12. Large machines have no exact solution in time: there the solver
+improves the planner's placement within a time limit.
 
 Needs Python's ortools; $REPLAY is the replay tool.
 """
@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model
 
 import cases
 
-UNIT = 20_000               # ns/s: what the solver counts in
+UNIT = 20_000               # ns/s: unit of the solver
 
 
 def optimum(case, allowed, seconds, held=None, limit=None, hint=None):
@@ -104,7 +104,7 @@ def reference(case, seconds):
         held = {i["node"] for i in movable} & nodes - spilled - {-1}
         if too_full(place, held) is None:
             return worst, bound
-        # Is it, or did the solver not care, as another CPU is worse anyway?
+        # Or did the solver ignore it, because another CPU is worse anyway?
         cpus = {c for c, cpu in enumerate(case.cpus) if cpu["node"] in held}
         _, _, place = optimum(case, allowed, seconds, cpus, worst, place)
         full = too_full(place, held)
@@ -114,7 +114,7 @@ def reference(case, seconds):
 
 
 def large_reference(case, place, seconds):
-    """What the solver makes of a placement."""
+    """The solver's improvement of a placement."""
     allowed = {irq["id"]: case.allowed(irq) for irq in case.irqs}
     worst, bound, _ = optimum(case, allowed, seconds, hint=place)
     return min(worst, case.worst(place)), bound
@@ -144,7 +144,7 @@ def main():
         while len(ratios) < nr:
             case = generate(seed)
             seed += 1
-            # The rule for nodes is known to the small reference only
+            # Only the small reference has the rule for nodes
             large = generate is cases.generate_large
             if large and len({cpu["node"] for cpu in case.cpus}) > 1:
                 continue

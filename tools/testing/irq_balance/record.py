@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""record [-o FILE] [--seconds N | CAPTURE]: what the balancer sees, as a workload for replay
+"""record [-o FILE] [--seconds N | CAPTURE]: record the balancer's input as a workload for replay
 
 Without CAPTURE it records this machine for N seconds (10), through tracefs,
-as root; the balancer has to be on, or observe. What was before the balancer
-was last switched is left out. CAPTURE is text that was
-recorded before, - for the standard input:
+as root; the state has to be on or observe. Events before the last change of
+the state are left out. CAPTURE is text that was recorded before, - is the
+standard input:
 
     trace-cmd record -e irq_balance sleep 10; trace-cmd report | record -o FILE -
     perf record -a -e 'irq_balance:*' sleep 10; perf script | record -o FILE -
@@ -14,11 +14,11 @@ recorded before, - for the standard input:
   -o FILE       where to write the workload (standard output)
   --seconds N   how long to record
   --save FILE   keep the capture too
-  --verify FILE replay FILE, a workload written by this program: are its moves
-                those that were recorded, or to CPUs as good? Exit status 1
-                if not
+  --verify FILE replay FILE, a workload written by this program, and compare its
+                moves with the recorded ones. Exit status 1 if they differ and
+                go to CPUs that are not as good
 
-What FILE looks like is in Documentation/admin-guide/irq-balance-replay.rst.
+Documentation/admin-guide/irq-balance-replay.rst describes the format of FILE.
 The settings and the recorded moves are in its comments.
 """
 import argparse
@@ -108,7 +108,7 @@ def passes(text):
             elif name == 'base':
                 now.base[int(value['cpu'])] = int(value['time'])
             elif name == 'state':
-                # It forgets everything then, and so do we
+                # The balancer loses its history then
                 found, now = [], Pass()
             elif name == 'settings':
                 now.settings = value

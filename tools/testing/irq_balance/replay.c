@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * replay - what would the balancer do?
+ * replay - run the planner on a workload
  *
- * Reads a workload and prints what the balancer does with it. The policy is
+ * Reads a workload and prints the decisions of the balancer. The policy is
  * the kernel's own: the same files, compiled for user space.
  */
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void print_help(FILE *out)
 	      "policy is balance, rotate or compact, or its number.\n", out);
 }
 
-/* Finds a knob by the name before the '='. */
+/* Find a setting by the name before the '='. */
 static const struct irq_balance_knob *find_knob(const char *word, size_t len)
 {
 	unsigned int i;
@@ -64,7 +64,7 @@ static int knob_value(const struct irq_balance_knob *knob, const char *word,
 	return 0;
 }
 
-/* Sets the knobs, and the state; cpus= needs the machine and comes later. */
+/* Apply the settings and the state; cpus= needs the machine and comes later. */
 static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 {
 	static const char * const states[] = {

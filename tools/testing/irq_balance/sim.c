@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs the balancer's own passes over a workload, in simulated time.
+ * Run the balancer's own passes over a workload, in simulated time.
  *
- * Time goes in whole milliseconds. What happens at one of them happens in
- * this order: the events of an epoch, its place line, a pass.
+ * Time advances in whole milliseconds. The order within a millisecond is: the
+ * events of an epoch, its place line, a pass.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +14,16 @@
 #define NSEC_PER_SEC	1000000000ULL
 #define NOWHERE		(~0U)
 
-/* A clock that has begun: 0 is "never" to the balancer. */
+/* The clock starts above 0, which the balancer takes for "never". */
 #define CLOCK_START	NSEC_PER_SEC
 
 /**
- * struct sim_irq - an interrupt under way
+ * struct sim_irq - an interrupt in the simulation
  * @load:	ns/s on a CPU of capacity 1024
  * @cpu:	index of the CPU that it is delivered to, or NOWHERE
  * @mask:	the user's mask
  * @time:	cumulative ns that were charged
- * @rest:	what is left below one ns, in ns/1000
+ * @rest:	remainder below one ns, in ns/1000
  * @charged:	ns in the present quantum
  * @since:	clock (ns) when the present quantum began
  * @state:	the balancer's
@@ -40,10 +40,10 @@ struct sim_irq {
 };
 
 /**
- * struct sim_cpu - a CPU under way
+ * struct sim_cpu - a CPU in the simulation
  * @base:	ns/s of its own
  * @time:	cumulative ns of its own
- * @rest:	what is left below one ns, in ns/1000
+ * @rest:	remainder below one ns, in ns/1000
  * @online:	whether it is online
  */
 struct sim_cpu {
@@ -85,7 +85,7 @@ static u64 clock_ns(u64 ms)
 	return CLOCK_START + ms * NSEC_PER_MSEC;
 }
 
-/* What the interrupt takes of the CPU that it is on, ns/s. */
+/* Time that the interrupt takes of its CPU, ns/s. */
 static u64 rate_of(const struct sim *s, unsigned int i)
 {
 	const struct sim_irq *irq = &s->irqs[i];
@@ -112,7 +112,7 @@ static u64 quantum_full(const struct sim *s, const struct sim_irq *irq, u64 rate
 	return clock_ns(s->now) + left * NSEC_PER_SEC / rate;
 }
 
-/* Lets time pass with all as it is. */
+/* Let time pass without a change. */
 static void advance(struct sim *s, u64 ms)
 {
 	u64 span = ms - s->now;
@@ -144,9 +144,8 @@ static void advance(struct sim *s, u64 ms)
 }
 
 /*
- * The first whole ms at which an interrupt kicks, if all stays as it is. The
- * quantum under way and the next one are enough to know: those after it are
- * charged in the same time.
+ * The first whole ms at which an interrupt kicks, if nothing changes. The present
+ * quantum and the next one suffice: later quanta take the same time.
  */
 static u64 next_kick(const struct sim *s)
 {
@@ -196,7 +195,7 @@ static void print_place(const struct sim *s)
 	fputc('\n', s->out);
 }
 
-/* Where the core puts an interrupt whose CPU is forbidden. */
+/* The CPU that the core chooses for an interrupt whose CPU is forbidden. */
 static unsigned int core_choice(const struct sim *s, unsigned int i)
 {
 	unsigned int cpu, lowest = NOWHERE;
@@ -282,8 +281,8 @@ static u64 load_of(const struct sim *s, unsigned int cpu)
 }
 
 /*
- * The moves of a pass happen at once; they are told in an order in which each
- * CPU is relieved before it is given more, as far as there is one.
+ * The moves of a pass happen at once. Print them in an order in which each CPU
+ * loses interrupts before it gets others, as far as there is such an order.
  */
 static void make_moves(struct sim *s, unsigned int nr)
 {
@@ -409,7 +408,7 @@ static void start(struct sim *s)
  * sim_run - simulate a workload
  * @load:	the workload
  * @opt:	options
- * @out:	where to print what happens, or NULL
+ * @out:	file for the output, or NULL
  * @result:	figures
  */
 void sim_run(const struct workload *load, const struct sim_options *opt,
@@ -424,7 +423,7 @@ void sim_run(const struct workload *load, const struct sim_options *opt,
 
 	memset(result, 0, sizeof(*result));
 	start(&s);
-	/* The thread looks once when it starts. */
+	/* The thread makes a pass when it starts. */
 	s.woken = true;
 	for (;;) {
 		u64 kick = ~0ULL, when = load->end;

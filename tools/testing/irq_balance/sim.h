@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs the balancer's own passes over a workload, in simulated time.
+ * Run the balancer's own passes over a workload, in simulated time.
  */
 #ifndef _IRQ_BALANCE_SIM_H
 #define _IRQ_BALANCE_SIM_H
@@ -10,9 +10,9 @@
 enum sim_state { SIM_OFF, SIM_ON, SIM_OBSERVE };
 
 /**
- * struct sim_options - what can be chosen
+ * struct sim_options - options of a run
  * @set:	the balancer's settings
- * @state:	as the kernel's knob of that name
+ * @state:	as the kernel's file of that name
  * @own_pace:	make passes at the balancer's own pace where the workload has
  *		recorded ones too
  * @cpus:	bitmap of CPU indices that the balancer may use, NULL: all
@@ -28,7 +28,7 @@ struct sim_options {
  * struct sim_result - figures of a run
  * @passes:	passes
  * @moves:	moves that the balancer made
- * @last_move:	ms of the last of them
+ * @last_move:	ms of the last move
  * @worst:	worst relative load (ns/s) at the end, of all online CPUs
  */
 struct sim_result {

@@ -474,7 +474,7 @@ static void test_min_gain(void)
 	report("nothing is moved for less than the minimum gain");
 }
 
-/* What an administrator is shown of one that stays. */
+/* The reason that balance_why shows for an interrupt that stays. */
 static void test_why(void)
 {
 	struct world w;
@@ -741,7 +741,7 @@ static void test_node_home(void)
 	w.movable[1] = true;
 	EXPECT_EQ(world_run(&w, 20000), 0);
 	finish(&w);
-	report("who comes home makes nothing worse, and gains something");
+	report("a move to the own node makes nothing worse, and gains something");
 }
 
 static void test_hard_first(void)
@@ -1116,7 +1116,7 @@ static void test_hold(void)
 	struct world w;
 	unsigned int i;
 
-	/* What may be elsewhere now may be moved now. */
+	/* An interrupt with another mask may be moved at once. */
 	world_init(&w, 3);
 	for (i = 0; i < 2; i++) {
 		world_irq(&w, 0, 300000000);
@@ -1192,7 +1192,7 @@ static void test_observe(void)
 	}
 	EXPECT_EQ(shown, 6000);
 	EXPECT(passes <= 301);
-	/* It is proposed no longer than it is wanted: 16 of 416 are too little. */
+	/* The proposal ends with its gain: 16 of 416 are too little. */
 	for (i = 0; i < 4; i++)
 		w.load[i] = i ? 0 : 400000000;
 	w.load[1] = 16000000;
@@ -1297,7 +1297,7 @@ static void test_compact(void)
 	world_run(&w, 2000);
 	EXPECT(world_worst(&w) <= 600000000);
 	finish(&w);
-	/* Who may not be there stays. */
+	/* An interrupt that may not be there stays. */
 	world_init(&w, 8);
 	w.set.policy = IRQ_BALANCE_POLICY_COMPACT;
 	for (i = 0; i < 4; i++)
@@ -1471,8 +1471,8 @@ static u64 play(u64 seed, bool *moving)
 		w.deaf[i] = !rnd(8);
 	world_pass(&w);
 	/*
-	 * What a slow CPU could not show may take the slow averages to see, and
-	 * those whose moves are not done are found one after the other.
+	 * The slow averages may be needed to measure a load that a slow CPU capped,
+	 * and interrupts that do not move are detected one after the other.
 	 */
 	for (i = 0; i < 8 && world_run(&w, 10000); i++)
 		;
@@ -1648,7 +1648,7 @@ static void test_still(unsigned int seeds)
 	report("noise around balance moves nothing, a step does");
 }
 
-/* One plan, at once, then the same question to one who knows nothing. */
+/* One plan, then a second one on its outcome, without history. */
 static void test_idempotent(unsigned int seeds)
 {
 	unsigned int nth, i;

@@ -59,7 +59,7 @@ class Record(unittest.TestCase):
                          sum([['epoch %d' % ms, 'pass'] for ms in (0, 40, 91, 141, 191, 291)], []))
         for form in FORMATS:
             self.assertEqual(record(capture(events(), form))[1], workload, form)
-        # What was before the balancer was switched is left out
+        # Events before the last change of the state are left out
         twice = list(events(move='irq=25 from=0 to=1')) + list(events())
         self.assertEqual(record(capture(twice))[1], workload)
 

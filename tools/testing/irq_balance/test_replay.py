@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the replay tool: its format, its errors, and what it replays.
+"""Tests of the replay tool: its format, its errors, and its decisions.
 
 $REPLAY is the tool. TAP on stdout.
 """
@@ -44,7 +44,7 @@ def lines(text, word, *args):
 
 
 BAD = [
-    # what, line of the error, text
+    # name, line of the error, text
     ("unknown statement", 1, "cpus 0\nend 1\n"),
     ("empty file", 1, ""),
     ("comments only", 2, "# nothing\n"),
@@ -127,7 +127,7 @@ for knobs in (("interval_ms=300", "min_gain=0"),
     res = run(GOOD, *args)
     check(f"--set {' '.join(knobs)}", res.returncode == 0 and res.stdout, res.stderr)
 
-# What it replays.
+# Decisions
 check("deterministic", run(GOOD).stdout == run(GOOD).stdout)
 check("blanks and comments", run(GOOD).stdout == run(
     "# a comment\n\n" + GOOD.replace(" ", " \t ").replace(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads a workload. Whatever is wrong is said as FILE:LINE: what was expected.
+ * Read a workload. Errors are reported as FILE:LINE: expected ...
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,14 +16,14 @@ enum stage { CPUS, IRQS, EPOCHS, ENDED };
 
 /**
  * struct reader - a file that is being read
- * @load:	what it says
+ * @load:	the workload
  * @name:	its name
  * @err:	where errors go
  * @line:	number of the line
  * @word:	words of the line
- * @nr:		how many
- * @next:	the first that was not looked at
- * @stage:	which statements may come
+ * @nr:		number of words
+ * @next:	the first word that was not parsed
+ * @stage:	statements that are valid here
  * @ms:		time of the epoch
  * @epochs:	whether there was one
  */
@@ -178,7 +178,7 @@ static int find_irq(const struct workload *load, u64 id)
  * @list:	as in smp_affinity_list: numbers and ranges between commas
  * @mask:	bitmap of CPU indices
  *
- * Return: 0, or -1 when it is malformed or names a CPU that is not there.
+ * Return: 0, or -1 if the list is malformed or names an unknown CPU.
  */
 int workload_cpulist(const struct workload *load, const char *list,
 		     unsigned long *mask)
@@ -515,7 +515,7 @@ static int read_statement(struct reader *r)
 	return read_hotplug(r, !strcmp(what, "online"));
 }
 
-/* Cuts a line into words; no more of them than any statement could have. */
+/* Split a line into words, at most as many as a statement can have. */
 static int split(struct reader *r, char *line)
 {
 	char *save = NULL, *word;
@@ -533,12 +533,12 @@ static int split(struct reader *r, char *line)
 
 /**
  * workload_read - read a file
- * @load:	the workload, to be freed whatever comes of it
+ * @load:	the workload, to be freed also after an error
  * @name:	name of the file, for errors
  * @in:		the file
- * @err:	where errors go
+ * @err:	file for error messages
  *
- * Return: 0, or -1 when something is wrong with it.
+ * Return: 0, or -1 after an error.
  */
 int workload_read(struct workload *load, const char *name, FILE *in, FILE *err)
 {
@@ -570,7 +570,7 @@ int workload_read(struct workload *load, const char *name, FILE *in, FILE *err)
 }
 
 /**
- * workload_free - forget a workload
+ * workload_free - free a workload
  * @load:	the workload
  */
 void workload_free(struct workload *load)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A workload for the user-space build of the balancer: CPUs, interrupts, and
- * what happens when. Documentation/admin-guide/irq-balance-replay.rst has the
+ * events. Documentation/admin-guide/irq-balance-replay.rst has the
  * format.
  */
 #ifndef _IRQ_BALANCE_WORKLOAD_H
@@ -68,7 +68,7 @@ enum workload_what {
 
 /**
  * struct workload_event - a statement of an epoch
- * @what:	which
+ * @what:	kind of statement
  * @ms:		time of its epoch
  * @index:	index of the CPU or interrupt
  * @value:	ns/s
@@ -90,7 +90,7 @@ struct workload_event {
  * @nr_irqs:	how many
  * @events:	statements of the epochs, in their order
  * @nr_events:	how many
- * @recorded:	it says when the passes are
+ * @recorded:	the file has the times of the passes
  * @end:	ms
  */
 struct workload {

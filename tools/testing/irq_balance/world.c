@@ -44,9 +44,9 @@ void world_exit(struct world *w)
 }
 
 /**
- * world_irq - a new interrupt that may be everywhere
+ * world_irq - a new interrupt that may be served by any CPU
  * @w:		world
- * @cpu:	where it is
+ * @cpu:	its CPU
  * @load:	ns/s on a CPU of capacity 1024
  *
  * Return: its index.
@@ -106,12 +106,12 @@ u64 world_worst(const struct world *w)
 }
 
 /**
- * world_may - whether an interrupt may be given to a CPU
+ * world_may - whether an interrupt may move to a CPU
  * @w:		world
  * @irq:	its index
  * @cpu:	the CPU
  *
- * Return: true when it may.
+ * Return: true if it may.
  */
 bool world_may(const struct world *w, unsigned int irq, unsigned int cpu)
 {
@@ -126,7 +126,7 @@ static void check(struct world *w, bool good, const char *what)
 }
 
 /**
- * world_pass - make one pass now and do what it asks for
+ * world_pass - make one pass now and execute its moves
  * @w:		world
  *
  * Return: moves that were done.
@@ -144,7 +144,7 @@ unsigned int world_pass(struct world *w)
 	for (i = 0; i < w->nr_irqs; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
 
-		/* Heavy, or soon to be known as that */
+		/* Heavy, or heavy with the next average */
 		heavy |= irq->state->heavy || irq->load >= w->set.heavy * 750000ULL;
 		if (irq->target == irq->cpu) {
 			check(w, irq->reason == IRQ_BALANCE_WHY_NONE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A small machine for tests: whatever the policy asks for is done, and every
- * promise that the policy makes of a single pass is checked.
+ * A small machine for tests: it executes all moves of the planner and checks the
+ * invariants of each pass.
  */
 #ifndef _IRQ_BALANCE_WORLD_H
 #define _IRQ_BALANCE_WORLD_H
@@ -18,8 +18,8 @@
  * @nr_irqs:	interrupts
  * @cpus:	CPUs as the policy sees them
  * @irqs:	interrupts as the policy sees them
- * @state:	what the policy remembers of them
- * @mask:	what the user allows
+ * @state:	state of the policy for each interrupt
+ * @mask:	affinity mask of the user
  * @movable:	whether the interrupt may be moved at all
  * @load:	ns/s on a CPU of capacity 1024
  * @base:	ns/s of each CPU's own
@@ -31,7 +31,7 @@
  * @moves:	moves so far
  * @last_move:	clock of the last one
  * @hash:	of all moves
- * @wrong:	the first broken promise, NULL: none
+ * @wrong:	the first broken invariant, NULL: none
  */
 struct world {
 	unsigned int			nr_cpus;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Drivers let go of their interrupts and descriptors and get new ones while the
-# balancer's thread looks at them and moves them.
+# Drivers free their interrupts and descriptors and request new ones while the
+# balancer's thread reads and moves them.
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,7 @@ device_of() {
 		[ -e "$f" ] && basename "${f%/msi_irqs/*}"
 	done
 }
-# A network interface may go, what the root is mounted from may not
+# A network interface may be unbound, the device of the root file system may not
 device=
 for i in "${SOURCES[@]}"; do
 	now=$(device_of "$i")

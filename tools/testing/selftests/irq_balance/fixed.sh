@@ -47,7 +47,7 @@ result "an interrupt that was opted out stays" $? "$(places "$out")"
 quiet
 state off
 
-# Managed: the kernel's own affinity
+# Managed interrupts have an affinity that the kernel chose
 managed=()
 for f in "$IRQS"/[0-9]*/balance_status; do
 	value "$f" now
@@ -72,7 +72,7 @@ else
 	result "managed interrupts stay" $r "${#managed[@]} of them"
 fi
 
-# Everything that may not be moved says why
+# Each interrupt has a status
 for f in "$IRQS"/[0-9]*/balance_status; do
 	value "$f" now
 	echo "${now:-nothing}"
@@ -80,7 +80,7 @@ done | sort | uniq -c >"$TMP/status"
 ! grep -q nothing "$TMP/status"
 result "each interrupt says whether it may be moved" $? "$(tr -s ' \n' ' ' <"$TMP/status")"
 
-# No move was ever reported for one that may not be moved
+# No move was reported for an interrupt that may not be moved
 state on
 trace_clear
 load "$RATE" "${SOURCES[@]}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A CPU has no vector left: the balancer learns of it, plans around it and keeps
-# quiet. Needs a few hundred interrupts that can be moved.
+# A CPU has no vector left: the balancer detects it, plans without the CPU and makes
+# no more attempts. Needs a few hundred movable interrupts.
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +13,7 @@ stage find_busy 4 2
 first=${cpus[0]} other=${cpus[1]} full=${cpus[-1]}
 ktap_set_plan 5
 
-# Chips that cannot move at once do it when the next interrupt comes
+# Some chips complete a move with the next interrupt only
 arrives() { # irq, CPU
 	local tries
 	for tries in 1 2 3 4; do
@@ -23,7 +23,7 @@ arrives() { # irq, CPU
 	done
 	[ "$(cpu_of "$1")" = "$2" ]
 }
-fill() { # $full with others, until no more go there
+fill() { # $full with other interrupts, until no vector is left
 	local dir irq status
 	for dir in "$IRQS"/[0-9]*; do
 		irq=${dir##*/}
@@ -62,7 +62,7 @@ comes_to() { # CPU, tenths of a second
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
 fillers=()
 busy
-# one that leaves the CPU later would leave it a vector
+# an interrupt that leaves the CPU later would free a vector
 put "$first"
 for i in "${SOURCES[@]}"; do arrives "$i" "$first"; done
 sleep 0.5
@@ -74,7 +74,7 @@ if [ "$BREAK" = move ]; then
 	for i in "${fillers[@]:0:8}"; do
 		echo "$first" >"/proc/irq/$i/smp_affinity_list"
 		arrives "$i" "$first"
-		# what is left of it on the old CPU goes with the next one
+		# the next interrupt frees the vector on the old CPU
 		"$INJECT" "$i" 3 200 >/dev/null 2>&1
 	done
 fi

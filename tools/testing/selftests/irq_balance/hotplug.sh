@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# CPUs go offline and come back while interrupts are raised and moved: none is
-# lost, none is left on a dead CPU, no mask is touched.
+# CPUs go offline and online while interrupts are raised and moved: no interrupt is
+# lost or left on an offline CPU, and no mask changes.
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ need_hotplug
 stage find_sources 4 2
 ktap_set_plan 4
 
-# What the kernel does to the masks by itself
+# The changes that the kernel makes to the masks by itself
 state off
 masks >"$TMP/masks.0"
 crowd "${cpus[@]}" || ktap_exit_fail_msg "CPUs do not go offline and online"
@@ -54,7 +54,7 @@ result "no interrupt is lost" $r
 
 [ "$BREAK" = mask ] && echo 1 >"/proc/irq/${SOURCES[0]}/smp_affinity"
 masks >"$TMP/masks.2"
-# the same change, if any, as without the balancer
+# The same change, if any, as without the balancer
 diff "$TMP/masks.0" "$TMP/masks.1" >"$TMP/diff.off"
 diff "$TMP/masks.0" "$TMP/masks.2" >"$TMP/diff.on"
 difference=$(diff "$TMP/diff.off" "$TMP/diff.on")
@@ -65,7 +65,7 @@ crowd "${cpus[@]}"
 [ "$(different_cpus "${SOURCES[@]}")" = 1 ] || ktap_exit_fail_msg "not all on the first CPU"
 load "$RATE" "${SOURCES[@]}"
 state on
-# each on its own is too much to ask: on a busy host some of them are light
+# On a busy host some interrupts are light and do not get a CPU of their own
 tries=0
 until [ "$(different_cpus "${SOURCES[@]}")" -ge 2 ] || [ $((tries += 1)) -gt 50 ]; do
 	sleep 0.1

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# i8259.sh SCENARIO PIC-ORDER [BOOTED]: the order of service of the 8259A pair
+# i8259.sh SCENARIO PIC-ORDER [BOOTED]: test the order of service of the 8259A pair
 #
-# For QEMU guests with one CPU whose devices fit the scenario; PIC-ORDER is the program of
-# tools/testing/irq_balance. BOOTED is what i8259_priority= had on the command line.
+# For QEMU guests with one CPU whose devices fit the scenario. PIC-ORDER is the program of
+# tools/testing/irq_balance, BOOTED the value of i8259_priority= on the command line.
 # Prints TAP.
 set -u
 if [ $# -lt 2 ]; then
@@ -44,7 +44,7 @@ trial() {
 	order=${words[*]:3}
 }
 
-# Trials until all lines were seen waiting, so that a stray interrupt is no failure
+# Repeat trials until all lines were pending, so that a stray interrupt is no failure
 trial_of() { # WHAT MASTER SLAVE
 	local want
 	want=$(predicted "$2" "$3")
@@ -62,7 +62,7 @@ trial_of() { # WHAT MASTER SLAVE
 	return 1
 }
 
-# Which lines can be made to wait? Those that do are the mask from now on.
+# Find the lines that can be made to wait: they are the mask from now on.
 find_lines() {
 	local irq m=0 s=0
 	mask=$(( $(cat "$pend/lines") ))
@@ -168,7 +168,7 @@ pic)
 	fi
 	;;
 uart)
-	# The command line names an order that there is not.
+	# The command line has an invalid order.
 	logged "a message names the range" \
 		"i8259_priority=9,14: must be MASTER\[,SLAVE\] (MASTER 0..7, SLAVE 8..15)"
 	check "not in force" "$(cat $sys/priority)" default
@@ -190,7 +190,7 @@ auto)
 	# The scene's UART; four of its seconds are one of the FAQ's
 	echo 1 >$sys/interval_s
 	echo $((1194 * 4)) >$sys/deadline_us/3
-	# The timer is left out: nothing here makes it in time
+	# The timer is left out: its deadline cannot be met here
 	echo 1000000 >$sys/deadline_us/0 || bad "no deadline for the timer"
 	load_module testdev=1 io=0x3e8 irq=3 scale=4
 	for _ in 1 2 3; do

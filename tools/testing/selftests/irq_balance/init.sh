@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # init.sh WHAT[,WHAT...] SECONDS CPU...: the init of an initramfs with busybox
 #
-#   spread	the interrupts of test_modules/beat.ko are crowded on CPU0 and raised: each
-#		has to end on one of the CPUs that are named, and none has more than it must
-#   torture	the mover, for SECONDS
-#   sleep	while interrupts move, in each way that /ways names: "deep" for S3,
+#   spread	the interrupts of test_modules/beat.ko start on CPU0: they have to be
+#		distributed evenly over the named CPUs
+#   torture	run the torture test for SECONDS
+#   sleep	suspend while interrupts move, in each way that /ways names: "deep" for S3,
 #		or a word for /sys/power/pm_test and one for /sys/power/state
 #   kexec	into /bzImage with /second.cpio and the words of /second
-#   orders	8259A: the order of service before and after S3
+#   orders	print the order of service of the 8259A before and after S3
 # Prints TAP, and reboots.
 /bin/busybox mkdir -p /tmp /dev
 /bin/busybox --install -s /bin
@@ -41,7 +41,7 @@ raise() {
 	[ "$(cat $beat/raised)" -gt 1000 ] && [ "$(cat $beat/raised)" = "$(cat $beat/handled)" ]
 	result $? "no interrupt is lost: raised $(cat $beat/raised), handled $(cat $beat/handled)"
 }
-# On the CPUs that are named, no more on one than there have to be
+# Distributed evenly over the named CPUs
 is_spread() {
 	most=$((($(echo $sources | wc -w) + $(echo $cpus | wc -w) - 1) / $(echo $cpus | wc -w)))
 	for irq in $sources; do where "$irq"; done | sort | uniq -c | while read -r n cpu; do
@@ -64,7 +64,7 @@ restless() {
 
 spread() {
 	echo off >$balancer/state
-	# With nohz_full one of them keeps the time and stays
+	# With nohz_full one CPU keeps the time and cannot go offline
 	hotplug 0
 	hotplug 1
 	result $? "CPUs go offline and come back"

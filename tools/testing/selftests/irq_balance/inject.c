@@ -12,29 +12,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MAX	64
+#define TICK	1000000LL
+#define SECOND	1000000000LL
+
 static long long now(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
-#define MAX	64
-#define TICK	1000000LL
-
-static struct source {
-	char	name[16];
-	int	fd;
-	long	done, failed;
-} sources[MAX];
-
-static void sleep_until(long long when)
-{
-	struct timespec ts = { when / 1000000000LL, when % 1000000000LL };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
+	return ts.tv_sec * SECOND + ts.tv_nsec;
 }
 
 static int stop;
@@ -46,10 +33,10 @@ static void stopped(int sig)
 
 int main(int argc, char **argv)
 {
-	long count, rate, round = 0, due;
+	long count, rate, round = 0, due, done[MAX] = { }, failed[MAX] = { };
+	int fds[MAX], n = 0, last = 0, idle = 0;
+	char path[64], *names[MAX], *name;
 	long long start, next;
-	char path[64], *name;
-	int n = 0, i, last = 0, alive = 0;
 
 	if (argc < 3 || argc > 4) {
 		fprintf(stderr, "Usage: inject IRQ[,IRQ...] COUNT [PER_SECOND]\n");
@@ -58,10 +45,10 @@ int main(int argc, char **argv)
 	count = atol(argv[2]);
 	rate = argc > 3 ? atol(argv[3]) : 0;
 	for (name = strtok(argv[1], ","); name && n < MAX; name = strtok(NULL, ","), n++) {
-		snprintf(sources[n].name, sizeof(sources[n].name), "%s", name);
+		names[n] = name;
 		snprintf(path, sizeof(path), "/sys/kernel/debug/irq/irqs/%s", name);
-		sources[n].fd = open(path, O_WRONLY);
-		if (sources[n].fd < 0) {
+		fds[n] = open(path, O_WRONLY);
+		if (fds[n] < 0) {
 			fprintf(stderr, "inject: %s: %s\n", path, strerror(errno));
 			return 4;
 		}
@@ -73,34 +60,37 @@ int main(int argc, char **argv)
 	while (round < count && !__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		due = count;
 		if (rate > 0) {
+			struct timespec ts;
+
 			next += TICK;
-			sleep_until(next);
-			due = (next - start) * rate / 1000000000LL;
+			ts = (struct timespec){ next / SECOND, next % SECOND };
+			while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+				;
+			due = (next - start) * rate / SECOND;
 			if (due > count)
 				due = count;
-			/* never catch up more than one hundredth of a second */
+			/* Never catch up more than one hundredth of a second. */
 			if (now() > next + 10 * TICK) {
 				start += now() - next;
 				next = now();
 			}
 		}
 		for (; round < due && !__atomic_load_n(&stop, __ATOMIC_RELAXED); round++) {
-			for (i = 0; i < n; i++) {
-				if (write(sources[i].fd, "trigger", 7) == 7) {
-					sources[i].done++;
+			for (int i = 0; i < n; i++) {
+				if (write(fds[i], "trigger", 7) == 7) {
+					done[i]++;
 				} else {
 					last = errno;
-					sources[i].failed++;
+					failed[i]++;
 				}
 			}
 		}
 	}
-	for (i = 0; i < n; i++) {
-		printf("%s: %ld injected, %ld refused\n", sources[i].name, sources[i].done,
-		       sources[i].failed);
-		alive += sources[i].done > 0;
+	for (int i = 0; i < n; i++) {
+		printf("%s: %ld injected, %ld refused\n", names[i], done[i], failed[i]);
+		idle += !done[i];
 	}
 	printf("%lld ms%s%s\n", (now() - start) / 1000000, last ? ", last refusal: " : "",
 	       last ? strerror(last) : "");
-	return alive != n;
+	return idle > 0;
 }

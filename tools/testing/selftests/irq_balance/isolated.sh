@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # CPUs that are isolated, at boot or by a cpuset partition, get no interrupts
-# from the balancer, and those that they have are taken away.
+# from the balancer, and their interrupts are moved away.
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
@@ -84,7 +84,7 @@ if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers
 fi
 trap 'dissolve; cleanup' EXIT
 isolated=("${free[-2]}" "${free[-1]}")
-# the policy rotate wants fewer of them than CPUs
+# The policy rotate needs fewer interrupts than CPUs
 [ ${#free[@]} -lt 5 ] || SOURCES=("${SOURCES[@]:0:${#free[@]} - 3}")
 put "${isolated[1]}"
 echo "${isolated[0]},${isolated[1]}" >$group/cpuset.cpus

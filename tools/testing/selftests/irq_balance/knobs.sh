@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What the knobs promise happens: bans hold, only CPUs of the list are used, the
-# balancer looks at once when told to. Each starts with interrupts that want to
-# move, and ends by letting them.
+# The settings take effect: banned interrupts stay, only CPUs of the list are used,
+# "rebalance" causes a pass at once. Each test starts with interrupts that are about
+# to move, and lets them move at its end.
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
@@ -84,7 +84,7 @@ echo 1 >$BALANCER/rebalance
 sleep 0.2
 [ "$(moved)" -gt 0 ]
 result "rebalance looks at once" $? "$(moved) moves: $(places "${SOURCES[@]}")"
-# a pass by anybody else would be missing in cpu_time_ns
+# cpu_time_ns would not include a pass of another task
 by=$(sed -n 's/^ *\(.*\)-[0-9]* .* irq_balance_plan: .* asked=1.*/\1/p' "$TRACE/trace" | sort -u)
 [ "$by" = kirqd ]
 result "the thread makes the pass" $? "by ${by:-nobody}"

@@ -165,8 +165,8 @@ find_sources() {
 	ktap_print_msg "interrupts ${SOURCES[*]}: $old ns, raised $RATE times a second"
 }
 
-# Raise these interrupts, RATE times a second each, until quiet; $TMP/injected
-# then says how often
+# Raise these interrupts, RATE times a second each, until quiet() is called;
+# $TMP/injected has the numbers then
 LOADS=()
 load() { # rate, irq...
 	local rate=$1 list

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The user's masks while interrupts are being moved. The policy "rotate" makes
-# the moves: it has an interrupt move on every few milliseconds.
+# The user's masks stay as they are while interrupts move. The policy "rotate"
+# moves every interrupt every few milliseconds.
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
@@ -21,10 +21,10 @@ done
 
 restless
 state on
-# so slow that a move is pending for a while, so long that it is heavy
+# The rate is low enough for a move to be pending for a while.
 load "$RATE" "${SOURCES[@]}"
 
-# Read all the time, as fast as it goes
+# Read all the time
 trace_clear
 reads=0 r=0 end=$((SECONDS + 6))
 while [ $SECONDS -lt $end ]; do
@@ -37,38 +37,30 @@ while [ $SECONDS -lt $end ]; do
 		echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
 done
 moved=$(traced move)
-[ "$moved" -ge 10 ] || { r=1; ktap_print_msg "only $moved moves: nothing to see"; }
+[ "$moved" -ge 10 ] || { r=1; ktap_print_msg "only $moved moves"; }
 result "smp_affinity shows the user's mask at every moment" $r \
 	"$reads reads, $moved moves ${wrong:-}"
 echo "${mask[$irq]}" >"/proc/irq/$irq/smp_affinity"
 
-# The user writes while moves are on their way
-r=0 writes=0
+# The user writes while moves are pending
+write() { # file VALUE: what was written is read back at once
+	echo "$2" >"/proc/irq/$irq/$1" && value "/proc/irq/$irq/$1" now && [ "$now" = "$2" ] && return
+	r=1
+	ktap_print_msg "wrote $2, reads $now"
+}
+r=0
 for i in $(seq 40); do
 	cpu=${cpus[i % ${#cpus[@]}]}
-	echo "$cpu" >"/proc/irq/$irq/smp_affinity_list" || r=1
-	writes=$((writes + 1))
-	value "/proc/irq/$irq/smp_affinity_list" now
-	[ "$now" = "$cpu" ] || { r=1; ktap_print_msg "wrote $cpu, reads $now"; }
+	write smp_affinity_list "$cpu"
 	sleep 0.05
 	[ "$BREAK" = pin ] && echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
 	value "/proc/irq/$irq/smp_affinity_list" now
 	where=$(cpu_of "$irq")
-	if [ "$now" != "$cpu" ] || [ "$where" != "$cpu" ]; then
-		r=1
-		ktap_print_msg "wrote $cpu: mask $now, served on $where"
-	fi
-	if [ $((i % 2)) = 0 ]; then
-		echo "${mask[$irq]}" >"/proc/irq/$irq/smp_affinity"
-		value "/proc/irq/$irq/smp_affinity" now
-		if [ "$now" != "${mask[$irq]}" ]; then
-			r=1
-			ktap_print_msg "wrote ${mask[$irq]}, reads $now"
-		fi
-		sleep 0.04
-	fi
+	[ "$now,$where" = "$cpu,$cpu" ] ||
+		{ r=1; ktap_print_msg "wrote $cpu: mask $now, served on $where"; }
+	[ $((i % 2)) = 1 ] || { write smp_affinity "${mask[$irq]}"; sleep 0.04; }
 done
-result "the user's write wins over a move" $r "$writes writes"
+result "the user's write takes precedence over a move" $r "$i writes"
 
 # A mask of two CPUs: moved, but inside it
 two=${cpus[0]},${cpus[-1]}
@@ -76,7 +68,7 @@ echo "$two" >"/proc/irq/$irq/smp_affinity_list"
 sleep 0.2
 trace_clear
 r=0 end=$((SECONDS + 4)) late=$((SECONDS + 40))
-# moves that met the writes before may have been refused, then there are none for a while
+# After moves that raced with the writes the balancer waits before the next one.
 unmoved() { [ $r = 0 ] && [ $SECONDS -lt $late ] && [ "$(moves_of "$irq")" = 0 ]; }
 while [ $SECONDS -lt $end ] || unmoved; do
 	[ "$BREAK" = pin ] && echo "${cpus[1]}" >"/proc/irq/$irq/smp_affinity_list"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Interrupts that are crowded on one CPU are spread, once, and not otherwise.
+# Interrupts that share one CPU are spread once. No other moves happen.
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ crowd "${cpus[@]}" || ktap_exit_fail_msg "CPUs do not go offline and online"
 masks >"$TMP/masks.0"
 before=$(places "${SOURCES[@]}")
 
-# off: the kernel as it always was
+# off: no measuring, no moves
 trace_clear
 busy
 sleep 3
@@ -26,7 +26,7 @@ after=$(places "${SOURCES[@]}")
 [ "$before" = "$after" ] && [ "$(traced move)" = 0 ]
 result "off: nothing moves" $? "$after"
 
-# observe: looks, touches nothing
+# observe: plans without moves
 state observe
 [ "$BREAK" = move ] && state on
 sleep 3
@@ -46,7 +46,7 @@ result "on: each heavy interrupt gets a CPU of its own" $? \
 
 settle || ktap_print_msg "still moving after 15 s"
 
-# served where they are said to be: a busy device polls, few interrupts will do
+# Served by the effective CPU: a busy device polls, a few interrupts suffice
 for irq in "${SOURCES[@]}"; do value $IRQS/"$irq"/per_cpu_count "old$irq"; done
 sleep 2
 r=0
@@ -63,7 +63,7 @@ for irq in "${SOURCES[@]}"; do
 done
 result "on: they are served by the CPU that effective_affinity names" $r
 
-# and stay. What else the machine does may change under way: three attempts.
+# No moves afterwards. Other load of the machine may change: three attempts.
 for attempt in 1 2 3; do
 	before=$(places "${SOURCES[@]}")
 	trace_clear
@@ -83,20 +83,20 @@ masks >"$TMP/masks.1"
 difference=$(diff "$TMP/masks.0" "$TMP/masks.1")
 result "smp_affinity of every interrupt is what it was" $? "$difference"
 
-# off again: all stays where it is
+# off: every interrupt stays on its CPU
 state off
 trace_clear
 sleep 2
 [ "$after" = "$(places "${SOURCES[@]}")" ] && [ "$(traced move)" = 0 ]
 result "off at run time: everything stays where it is" $?
 
-# one hot interrupt alone has nothing to gain
+# A move of a lone hot interrupt gains nothing
 quiet
 find_sources 1
 [ ${#SOURCES[@]} = 1 ] || ktap_exit_fail_msg "no interrupt that can be raised"
 state on
 [ "$BREAK" = move ] && { echo rotate >$BALANCER/policy; echo 100 >$BALANCER/rotate_ms; }
-# again, another one that becomes heavy may come between
+# Another interrupt may become heavy meanwhile: three attempts.
 for attempt in 1 2 3; do
 	sleep 1
 	trace_clear

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send frames of an experimental protocol to nobody in particular: real load for
- * network cards that are connected to nothing but each other. A burst a
- * millisecond and interface, so that the interrupts have something to do.
+ * Broadcast frames of an experimental protocol: real load for network cards that
+ * are connected to each other only. One burst per millisecond and interface.
  */
 #include <arpa/inet.h>
 #include <errno.h>

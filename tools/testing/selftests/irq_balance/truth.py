@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""truth.py [WINDOWS SECONDS PERCENT CASE...]: the load map against interrupts of a known cost
+"""truth.py [WINDOWS SECONDS PERCENT CASE...]: compare the load map with interrupts of known cost
 
 Needs two CPUs, QEMU's "edu" devices, test_modules/known_cost.ko and, for the case
 napi, network cards eth0 and eth1 that are connected. For each case (see CASES and
@@ -29,13 +29,13 @@ COSTS = ('hard_ns', 'soft_ns', 'poll_ns', 'thread_ns', 'napi_ns', 'endless_ns')
 SETTLE_S = 0.7
 STRETCH = 4
 LONG_US = 5000
-# Less than this much of a CPU is not compared: it is all overhead
+# Smaller loads are not compared: they are all overhead
 FLOOR = 0.01
 
-# Long enough for what an emulated CPU needs around them to be a small part: it is
-# 20 to 40 us around a softirq, in the load map but not in the account.
-# Of each source: us in the handler, tasklet, irq_poll, thread and, may be, NAPI and
-# each poll of NAPI that never ends; per second
+# Long enough for the overhead of an emulated CPU to be a small part: it is 20 to
+# 40 us around a softirq, in the load map but not in the account.
+# Of each source: us in the handler, tasklet, irq_poll, thread and, optionally, NAPI and
+# each poll of endless NAPI; per second
 CASES = {
     'hard': [(800, 0, 0, 0, 125)],
     'sampled': [(160, 0, 0, 0, 1000)],
@@ -94,7 +94,7 @@ def module(**parameters):
 
 
 def run(work):
-    """Start: work is {source: what is in CASES}, all else is quiet."""
+    """Start: work is {source: a case of CASES}, all other sources are idle."""
     write(HERE + 'run', 0)
     for source in range(len(account())):
         *costs, rate = work.get(source, (0, 0))
@@ -103,14 +103,14 @@ def run(work):
         write('%s%d/rate' % (HERE, source), rate)
     write(HERE + 'run', 1)
     time.sleep(SETTLE_S)
-    # Polls that never end need no further interrupt
+    # Endless polls need no further interrupt
     for source, values in work.items():
         if len(values) > 1 + COSTS.index('endless_ns'):
             write('%s%d/rate' % (HERE, source), 0)
 
 
 def windows(snapshot):
-    """Differences of what SNAPSHOT returns, a {name: (load map, witness)}."""
+    """Differences of the results of SNAPSHOT, a {name: (load map, witness)}."""
     found = []
     for _ in range(WINDOWS):
         began, before = time.monotonic(), snapshot()
@@ -162,7 +162,7 @@ def against_account(case, work, total=False, wrong=False, each=('hard', 'thread'
             return pairs
         for kind in KINDS:
             pairs[kind] = [sum(m[kind] for m in maps.values()), sum(burnt[kind] for _, burnt, _ in rows)]
-        # Softirqs that ran together are shared out equally
+        # Softirqs that ran together are divided equally
         for n, irq in enumerate(irqs if len(work) > 1 else ()):
             for kind in each:
                 pairs['%s of interrupt %d' % (kind, irq)] = [
@@ -183,7 +183,7 @@ def naming(case, total):
 
 
 def foreign(case, total):
-    """NAPI without interrupt is polled over the thread of one that has nothing to do with it."""
+    """NAPI without interrupt is polled on top of the thread of an unrelated interrupt."""
     irq = account()[0][0]
     write(HERE + 'foreign_ns', 1500000)
     write(HERE + 'foreign_rate', 100)
@@ -216,7 +216,7 @@ def shared(case, total):
 
 
 def ksoftirqd(case, total):
-    """NAPI that has to be polled so often that ksoftirqd does it."""
+    """NAPI that is polled so often that ksoftirqd takes over."""
     def there():
         return sum(int(line.split()[6]) for line in read(HERE + 'account').splitlines())
     before = there(), sum(burnt['soft'] for _, burnt, _ in account())
@@ -226,7 +226,7 @@ def ksoftirqd(case, total):
 
 
 def dies(case, total):
-    """A thread that dies is all that ends."""
+    """A thread that dies affects no other interrupt."""
     module(msi=1, oops=0)
     run({0: (0, 0, 0, 1000, 50), 1: (0, 0, 0, 1000, 50)})
     before = account()
@@ -265,7 +265,7 @@ def napi(case, total):
         return {'NET_RX and threads' if total else 'NET_RX': [mapped, witness(irqs)]}
     found = windows(snapshot)
     compare(case, found)
-    # What is not measured reads as such
+    # Unmeasured interrupts read as such
     irqs = [int(n) for n in os.listdir(IRQ) if re.search(r'\beth0\b', read('%s%s/actions' % (IRQ, n)))]
     for threaded in (1, 0):
         write('/sys/class/net/eth0/threaded', threaded)
@@ -276,7 +276,7 @@ def napi(case, total):
 
 
 def red(case, total):
-    """A quarter more than the account has must be seen."""
+    """A quarter more than the account has to be detected."""
     module(msi=1, hidden=25)
     against_account('what the account omits is seen', dict(enumerate(CASES['mixed'])), wrong=True)
     module(msi=1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the policy uses of linux/kernel.h, where no kernel tree is at hand. */
+/* The part of linux/kernel.h that the planner needs. */
 #ifndef _IRQ_BALANCE_LINUX_KERNEL_H
 #define _IRQ_BALANCE_LINUX_KERNEL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the policy uses of linux/math64.h, where no kernel tree is at hand. */
+/* The part of linux/math64.h that the planner needs. */
 #ifndef _IRQ_BALANCE_LINUX_MATH64_H
 #define _IRQ_BALANCE_LINUX_MATH64_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the planner uses of linux/sort.h. */
+/* The part of linux/sort.h that the planner needs. */
 #ifndef _IRQ_BALANCE_LINUX_SORT_H
 #define _IRQ_BALANCE_LINUX_SORT_H
 

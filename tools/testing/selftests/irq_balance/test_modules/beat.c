@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QEMU's "edu" devices raise rate interrupts a second each, their
- * handlers take cost_us. A device raises the next one when the last one has been
- * handled, at the earliest: raised and handled have to be equal in the end.
+ * Each of QEMU's "edu" devices raises rate interrupts per second, whose handlers
+ * take cost_us. A device raises the next interrupt after the previous one was
+ * handled, so the numbers of raised and handled interrupts have to be equal in the end.
  *
- * The timers are CPU0's.
+ * The timers run on CPU0.
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
@@ -70,7 +70,7 @@ static irqreturn_t beat_handler(int irq, void *dev)
 
 	writel(status, b->regs + EDU_ACK);
 	udelay(cost_us);
-	/* From here on the next one may come. Pairs with beat_fire(). */
+	/* The next interrupt may be raised from here on. Pairs with beat_fire(). */
 	smp_store_release(&b->handled, b->handled + 1);
 	return IRQ_HANDLED;
 }
@@ -116,7 +116,7 @@ static void beat_remove(struct pci_dev *pdev)
 	hrtimer_cancel(&b->timer);
 }
 
-/* What was raised until here is handled after the machine has slept */
+/* An interrupt that was raised before is handled after resume */
 static int beat_suspend(struct device *dev)
 {
 	struct beat *b = dev_get_drvdata(dev);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Make lines of the 8259A pair wait with interrupts off and see
- * in which order they are served. For one CPU, `noapic`, under QEMU.
+ * Make lines of the 8259A pair wait with interrupts off, and report the order
+ * in which they are served. For one CPU, `noapic`, under QEMU.
  *
  * Lines are requested by QEMU's pc-testdev, which drives any of them (testdev=1),
  * or by the transmitter-empty interrupt of UARTs that no driver has opened (io=,
@@ -52,7 +52,7 @@ static struct dentry *dir;
 static struct tracepoint *entry_tp;
 static u32 wanted, requested;
 
-/* Of the trial that is going on; one CPU, so no lock */
+/* State of the present trial; one CPU, so no lock */
 static bool trial;
 static u32 seen;
 static u8 served[16];
@@ -74,7 +74,7 @@ static void line_set(unsigned int line, bool on)
 	}
 }
 
-/* Initializing the chips forgets an edge of the timer, which would never come again. */
+/* Initializing the chips loses an edge of the timer, which is not raised again. */
 static void timer_again(void)
 {
 	outb(1, TESTDEV);
@@ -82,8 +82,8 @@ static void timer_again(void)
 }
 
 /*
- * Lines of PCI devices are shared with the test device: lowering one takes back the
- * device's request, which it does not repeat by itself.
+ * Lines of PCI devices are shared with the test device. Lowering a line cancels the
+ * request of the device, which does not repeat it.
  */
 static void pci_again(void)
 {
@@ -106,7 +106,7 @@ static void entry_probe(void *data, int line, struct irqaction *action)
 	line_set(line, false);
 }
 
-/* The scene: what a line of competing work costs, when it is requested next */
+/* The scene: cost of a line of competing work, time of its next request */
 static struct source {
 	unsigned int	line;
 	unsigned int	cost_us;
@@ -126,8 +126,7 @@ static u32 *delays, seed;
 
 /*
  * The hardware's clock. The CPU is always in scene() or in one of the handlers,
- * which all call this, so characters and requests come at their time, whatever
- * runs.
+ * which all call this, so characters and requests arrive on time.
  */
 static void scene_clock(void)
 {
@@ -288,11 +287,11 @@ static int compare_u32(const void *a, const void *b)
 
 /*
  * The FAQ's example. A UART (io=, irq=, the first one; loopback, so characters
- * come from us and the overrun flag from the UART) and four lines with handlers
- * of 320, 300, 190 and 500 us, requested together at intervals that are not those
- * of the characters. All times are multiplied by scale=, so that the emulation
- * is not felt; slices of time in which the host took the CPU away for more than
- * 100 us (times scale) do not count.
+ * come from this module and the overrun flag from the UART) and four lines with
+ * handlers of 320, 300, 190 and 500 us, requested together at other intervals than
+ * the characters. All times are multiplied by scale=, so that the overhead of the
+ * emulation is small. Slices in which the host took the CPU away for more than 100 us
+ * (times scale) do not count.
  */
 static int scene_show(struct seq_file *m, void *v)
 {
@@ -315,7 +314,7 @@ static int scene_show(struct seq_file *m, void *v)
 	seed = 1;
 
 	outb(UART_LCR_DLAB, io[0] + UART_LCR);
-	/* Slower than our characters, so that the FIFO does not time out */
+	/* Slower than the characters, so that the FIFO does not time out */
 	outb(12, io[0] + UART_DLL);
 	outb(0, io[0] + UART_DLM);
 	outb(UART_LCR_WLEN8, io[0] + UART_LCR);
@@ -347,7 +346,7 @@ static int scene_show(struct seq_file *m, void *v)
 		outb(0, io[0] + UART_IER);
 		preempt_enable();
 
-		/* What is still in there */
+		/* Characters that are left in the FIFO */
 		while (inb(io[0] + UART_LSR) & UART_LSR_DR) {
 			inb(io[0] + UART_RX);
 			received++;
@@ -407,7 +406,7 @@ static int __init i8259_lines_init(void)
 	for (int i = 0; i < nr_irq; i++)
 		wanted |= BIT(irq[i]);
 	for (unsigned int line = 0; line < 16; line++) {
-		/* Those that are busy have a driver and can do without us */
+		/* Busy lines have a driver and need no action */
 		if ((wanted & BIT(line)) &&
 		    !request_irq(line, pend_handler, 0, "i8259_lines", &dir))
 			requested |= BIT(line);

@@ -18,8 +18,8 @@
  *		NAPI that ran there
  *   net_rx_ns	time of the NET_RX vector on all CPUs, by the tracepoints
  *
- * What interrupts the measured code is subtracted: handlers and softirqs are timed
- * by their tracepoints. Other tasks are subtracted as well, since handlers and
+ * Handlers and softirqs that interrupt the measured code are timed by their
+ * tracepoints and subtracted. Other tasks are subtracted as well, since handlers and
  * softirqs may be preempted with PREEMPT_RT.
  */
 #include <linux/debugfs.h>
@@ -88,8 +88,8 @@ static struct net_device *netdev;
 static bool running;
 
 /*
- * Of one CPU, by the tracepoints. Softirqs are without the handlers in them. These
- * are the running task's; a task that is switched out keeps its own in put_by.
+ * Times of one CPU, from the tracepoints. Softirqs do not include the handlers in
+ * them. The times belong to the running task; put_by has those of other tasks.
  */
 struct seen {
 	u64	handler_start, handlers, softirq_start, softirqs, net_rx;
@@ -254,7 +254,7 @@ static irqreturn_t source_handler(int irq, void *data)
 		if (s->endless_ns || s->napi_ns)
 			napi_schedule(&s->napi);
 	}
-	/* As IRQ_WAKE_THREAD does, but inside of what is measured */
+	/* As IRQ_WAKE_THREAD does, but inside of the measured time */
 	if (wake && in_hardirq())
 		irq_wake_thread(irq, s);
 	s->hard += since(start, false);
@@ -344,7 +344,7 @@ static enum hrtimer_restart source_timer(struct hrtimer *timer)
 	return again(timer, s->rate);
 }
 
-/* On CPU0; the sources are not in step with each other. */
+/* On CPU0; the sources are not synchronised. */
 static void start_sources(void *data)
 {
 	for (int i = 0; i < nr_sources; i++) {
@@ -557,7 +557,7 @@ static int __init known_cost_init(void)
 {
 	int ret;
 
-	/* The tracepoints would be part of what an interrupt costs. */
+	/* The tracepoints would be part of the cost of an interrupt. */
 	ret = bare ? 0 : probes_add();
 	netdev = ret ? NULL : alloc_netdev_dummy(0);
 	if (!netdev) {
