@@ -48,11 +48,16 @@ write() { # file VALUE: what was written is read back at once
 	r=1
 	ktap_print_msg "wrote $2, reads $now"
 }
+arrive() { # CPU[,CPU]: wait for the interrupt to be there, for at most 2 s
+	local tries=0
+	sleep 0.05
+	until [[ ,$1, = *,$(cpu_of "$irq"),* ]] || [ $((tries += 1)) -gt 40 ]; do sleep 0.05; done
+}
 r=0
 for i in $(seq 40); do
 	cpu=${cpus[i % ${#cpus[@]}]}
 	write smp_affinity_list "$cpu"
-	sleep 0.05
+	arrive "$cpu"
 	[ "$BREAK" = pin ] && echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
 	value "/proc/irq/$irq/smp_affinity_list" now
 	where=$(cpu_of "$irq")
@@ -62,30 +67,26 @@ for i in $(seq 40); do
 done
 result "the user's write takes precedence over a move" $r "$i writes"
 
-# A mask of two CPUs: moved, but inside it
-two=${cpus[0]},${cpus[-1]}
+# A mask of two CPUs: moved, but inside it. CPU 0 may have too much else to do.
+two=${cpus[-2]},${cpus[-1]}
 echo "$two" >"/proc/irq/$irq/smp_affinity_list"
-sleep 0.2
+arrive "$two"
 trace_clear
 r=0 end=$((SECONDS + 4)) late=$((SECONDS + 40))
 # After moves that raced with the writes the balancer waits before the next one.
 unmoved() { [ $r = 0 ] && [ $SECONDS -lt $late ] && [ "$(moves_of "$irq")" = 0 ]; }
 while [ $SECONDS -lt $end ] || unmoved; do
-	[ "$BREAK" = pin ] && echo "${cpus[1]}" >"/proc/irq/$irq/smp_affinity_list"
+	[ "$BREAK" = pin ] && echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
 	where=$(cpu_of "$irq")
-	[ "$where" = "${cpus[0]}" ] || [ "$where" = "${cpus[-1]}" ] || { r=1; wrong=$where; }
+	[[ ,$two, = *,$where,* ]] || { r=1; wrong=$where; }
 done
 moved=$(moves_of "$irq")
-if [ "$moved" = 0 ]; then
-	r=1
-	ktap_print_msg "it did not move at all:"
-	(cd "$IRQS/$irq" && grep . balance_* load_* per_cpu_count | sed 's/^/# /')
-fi
-result "moves stay inside the mask" $r "$moved moves between ${cpus[0]} and ${cpus[-1]} ${wrong:-}"
+[ "$moved" -ge 1 ] || { r=1; ktap_print_msg "no move, $(grep . "$IRQS/$irq"/balance_* | tr '\n' ' ')"; }
+result "moves stay inside the mask" $r "$moved moves between $two ${wrong:-}"
 
 # A mask of one CPU is a pin
 echo "${cpus[-1]}" >"/proc/irq/$irq/smp_affinity_list"
-sleep 0.2
+arrive "${cpus[-1]}"
 trace_clear
 r=0 end=$((SECONDS + 3))
 while [ $SECONDS -lt $end ]; do
