@@ -31,6 +31,8 @@ const struct irq_balance_knob irq_balance_knobs[] = {
 
 const unsigned int irq_balance_nr_knobs = ARRAY_SIZE(irq_balance_knobs);
 
+#define IRQ_BALANCE_POLICY_WORD(name, word) word,
+
 /**
  * irq_balance_policy_name - The word for a policy
  * @policy:	the policy
@@ -39,11 +41,7 @@ const unsigned int irq_balance_nr_knobs = ARRAY_SIZE(irq_balance_knobs);
  */
 const char *irq_balance_policy_name(enum irq_balance_policy policy)
 {
-	static const char * const names[IRQ_BALANCE_NR_POLICIES] = {
-		[IRQ_BALANCE_POLICY_BALANCE]	= "balance",
-		[IRQ_BALANCE_POLICY_ROTATE]	= "rotate",
-		[IRQ_BALANCE_POLICY_COMPACT]	= "compact",
-	};
+	static const char * const names[] = { IRQ_BALANCE_POLICIES(IRQ_BALANCE_POLICY_WORD) };
 
 	return policy < IRQ_BALANCE_NR_POLICIES ? names[policy] : "unknown";
 }

@@ -5,18 +5,15 @@
 
 #include <linux/types.h>
 
-/**
- * enum irq_balance_policy - What the planner strives for
- * @IRQ_BALANCE_POLICY_BALANCE:	the lowest load of the worst CPU (default)
- * @IRQ_BALANCE_POLICY_ROTATE:	the same, but few heavy interrupts take turns
- *				on the CPUs, as in 2003
- * @IRQ_BALANCE_POLICY_COMPACT:	light total load on few CPUs of one package
- * @IRQ_BALANCE_NR_POLICIES:	number of policies, not a policy
- */
+/* What the planner strives for: the words are interface of sysfs, tracepoints and tools */
+#define IRQ_BALANCE_POLICIES(x)							\
+	x(POLICY_BALANCE, "balance")	/* the lowest load of the worst CPU (default) */\
+	x(POLICY_ROTATE, "rotate")	/* the same, but few heavy interrupts take turns */\
+	x(POLICY_COMPACT, "compact")	/* light total load on few CPUs of one package */
+
+#define IRQ_BALANCE_POLICY_ENUM(name, word) IRQ_BALANCE_##name,
 enum irq_balance_policy {
-	IRQ_BALANCE_POLICY_BALANCE,
-	IRQ_BALANCE_POLICY_ROTATE,
-	IRQ_BALANCE_POLICY_COMPACT,
+	IRQ_BALANCE_POLICIES(IRQ_BALANCE_POLICY_ENUM)
 	IRQ_BALANCE_NR_POLICIES
 };
 
