@@ -13,15 +13,11 @@
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
-#include <linux/cleanup.h>
-#include <linux/cpumask.h>
 #include <linux/ctype.h>
 #include <linux/glob.h>
 #include <linux/init.h>
 #include <linux/irq.h>
-#include <linux/kstrtox.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
@@ -41,18 +37,7 @@ static char *irq_balance_boot_bans __initdata;
 #define for_each_ban(word)	\
 	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1)
 
-/**
- * irq_balance_put_text - Parse the value of a setting
- * @set:	settings
- * @knob:	one of irq_balance_knobs[]
- * @text:	the new value, a newline at its end does not matter
- * @where:	what comes before the setting's name in the log
- *
- * Context: any; the caller serialises access to @set.
- *
- * Return: 0, or -EINVAL with a line in the log that gives what was expected;
- * then @set is unchanged
- */
+/* Parse the value of a setting. A mistake is logged, with @where before the name: -EINVAL. */
 int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_balance_knob *knob,
 			 const char *text, const char *where)
 {
@@ -74,27 +59,14 @@ int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_bala
 	return -EINVAL;
 }
 
-/**
- * irq_balance_get_cpus - Get the CPUs that the user lets the balancer use
- * @mask:	where to put them
- *
- * Context: any.
- */
+/* The CPUs that the user lets the balancer use */
 void irq_balance_get_cpus(struct cpumask *mask)
 {
 	guard(raw_spinlock_irqsave)(&irq_balance_list_lock);
 	cpumask_and(mask, &irq_balance_cpus, cpu_possible_mask);
 }
 
-/**
- * irq_balance_set_cpus - Set the CPUs that the balancer may use
- * @list:	list of CPUs, at least one of them possible
- * @where:	what comes before the name in the log
- *
- * Context: process context, may sleep.
- *
- * Return: 0; -EINVAL with a line in the log, or -ENOMEM, then nothing is changed
- */
+/* Set the CPUs that the balancer may use: a list with one that is possible, or -EINVAL */
 int irq_balance_set_cpus(const char *list, const char *where)
 {
 	cpumask_var_t mask __free(free_cpumask_var) = CPUMASK_VAR_NULL;
@@ -133,17 +105,10 @@ static bool irq_balance_parse_bans(char *list)
 	return end - list < PAGE_SIZE;
 }
 
-/**
- * irq_balance_set_bans - Set the interrupts that the balancer leaves alone
- * @list:	numbers and patterns of action names, by commas; empty for none
- * @where:	what comes before the name in the log
- *
- * Also holds for interrupts that are requested later. The caller cancels moves that
- * wait for their interrupt.
- *
- * Context: process context, may sleep.
- *
- * Return: 0; -EINVAL with a line in the log, or -ENOMEM, then nothing is changed
+/*
+ * Set the interrupts that the balancer leaves alone: numbers and patterns of action names,
+ * by commas, or -EINVAL. Also holds for interrupts that are requested later. The caller
+ * cancels moves that wait for their interrupt.
  */
 int irq_balance_set_bans(const char *list, const char *where)
 {
@@ -163,12 +128,7 @@ int irq_balance_set_bans(const char *list, const char *where)
 	return 0;
 }
 
-/**
- * irq_balance_show_bans - Print which interrupts the balancer leaves alone
- * @buf:	buffer of a file in sysfs
- *
- * Return: length
- */
+/* Print the bans into the buffer of a file in sysfs; returns the length */
 int irq_balance_show_bans(char *buf)
 {
 	const char *word;
@@ -180,14 +140,7 @@ int irq_balance_show_bans(char *buf)
 	return at + sysfs_emit_at(buf, at, "\n");
 }
 
-/**
- * irq_balance_is_banned - Whether an interrupt is in the list of bans
- * @desc:	descriptor of the interrupt, locked
- *
- * Context: any, interrupts disabled, desc->lock held.
- *
- * Return: true if its number or the name of one of its actions is in the list
- */
+/* Whether the number of an interrupt or the name of one of its actions is banned */
 bool irq_balance_is_banned(struct irq_desc *desc)
 {
 	struct irqaction *action;
@@ -229,20 +182,15 @@ static int __init irq_balance_boot_word(struct irq_balance_settings *set,
 					enum irq_balance_mode *mode, char *word)
 {
 	char *name = strsep(&word, "=");
-	int i;
+	int i = match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, name);
 
-	if (!word) {
-		i = match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, name);
-		if (i >= 0) {
-			*mode = i;
-			return 0;
-		}
+	if (!word && i >= 0) {
+		*mode = i;
+		return 0;
 	}
 	for (i = 0; word && i < irq_balance_nr_knobs; i++) {
-		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
-
-		if (!strcmp(name, knob->name))
-			return irq_balance_put_text(set, knob, word, "irqbalance=");
+		if (!strcmp(name, irq_balance_knobs[i].name))
+			return irq_balance_put_text(set, &irq_balance_knobs[i], word, "irqbalance=");
 	}
 	pr_err("irqbalance=%s: expected off, observe, on or a setting and its value\n", name);
 	return -EINVAL;
@@ -262,13 +210,7 @@ static int __init irq_balance_boot_words(struct irq_balance_settings *set,
 	return ret;
 }
 
-/**
- * irq_balance_boot - Parse the kernel command line
- * @set:	settings, at their defaults
- * @mode:	mode, at its default
- *
- * Context: process context, may sleep, before anything else of the balancer runs.
- */
+/* Parse the kernel command line, before anything else of the balancer runs */
 void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode)
 {
 	char *words __free(kfree) = kstrdup(irq_balance_boot_options, GFP_KERNEL);

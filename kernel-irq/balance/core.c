@@ -32,20 +32,15 @@
 
 #include <linux/cacheinfo.h>
 #include <linux/cpu.h>
-#include <linux/export.h>
 #include <linux/freezer.h>
-#include <linux/init.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
-#include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/cputime.h>
 #include <linux/sched/isolation.h>
-#include <linux/sched/task.h>
 #include <linux/sched/topology.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 #include <linux/topology.h>
 #include <linux/wait.h>
 
@@ -157,11 +152,9 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 		struct irq_balance_cpu *c = &map->cpus[cpu];
 
 		/*
-		 * Softirq time that was charged to no interrupt is the CPU's own.
-		 * Hard interrupts that cannot be moved are in the map. The rest of
-		 * the CPU's hard interrupt time is its tick, which each CPU has, and
-		 * the entry and exit of the others, which moves with them. kcpustat
-		 * is of no use here: what is in it depends on IRQ time accounting.
+		 * Softirq time that was charged to no interrupt. The rest of the CPU's
+		 * interrupt time is its tick, which each CPU has, and the entry and exit
+		 * of interrupts, which moves with them.
 		 */
 		c->time = irq_load_base(cpu);
 		source->fixed = 0;
@@ -284,23 +277,17 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 static int irq_balance_grow(struct irq_balance_map *map)
 {
 	unsigned int size = max(64U, 2 * map->size);
-	struct irq_balance_irq *irqs;
-	struct irq_desc **descs;
-	void *work;
+	void *irqs = kvrealloc(map->irqs, array_size(size, sizeof(*map->irqs)), GFP_KERNEL);
+	void *descs = kvrealloc(map->descs, array_size(size, sizeof(*map->descs)), GFP_KERNEL);
+	void *work = kvzalloc(irq_balance_work_size(size, nr_cpu_ids), GFP_KERNEL);
 
-	irqs = kvrealloc(map->irqs, array_size(size, sizeof(*irqs)), GFP_KERNEL);
-	if (!irqs)
+	map->irqs = irqs ? : map->irqs;
+	map->descs = descs ? : map->descs;
+	if (!irqs || !descs || !work) {
+		kvfree(work);
 		return -ENOMEM;
-	map->irqs = irqs;
+	}
 
-	descs = kvrealloc(map->descs, array_size(size, sizeof(*descs)), GFP_KERNEL);
-	if (!descs)
-		return -ENOMEM;
-	map->descs = descs;
-
-	work = kvzalloc(irq_balance_work_size(size, nr_cpu_ids), GFP_KERNEL);
-	if (!work)
-		return -ENOMEM;
 	kvfree(map->work);
 	map->work = work;
 	map->size = size;
@@ -457,8 +444,9 @@ static unsigned long irq_balance_jiffies_until(u64 time)
 {
 	u64 now = ktime_get_ns();
 
-	return time == IRQ_BALANCE_NO_TIMER ? MAX_SCHEDULE_TIMEOUT :
-	       now < time ? nsecs_to_jiffies(time - now) + 1 : 0;
+	if (time == IRQ_BALANCE_NO_TIMER)
+		return MAX_SCHEDULE_TIMEOUT;
+	return now < time ? nsecs_to_jiffies(time - now) + 1 : 0;
 }
 
 /*

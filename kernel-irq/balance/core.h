@@ -22,34 +22,21 @@ enum irq_balance_mode {
 	IRQ_BALANCE_NR_MODES
 };
 
-/**
- * struct irq_balance_entry - What the thread remembers of one interrupt
- * @state:	what the planner does
- * @target:	CPU of the move that is under way
- * @origin:	CPU that it started from
- * @from:	the same for the last move that was done
- * @moving:	whether a move is under way
- * @status:	enum irq_balance_status, as the present pass saw it
- * @allowed:	affinity mask as the present pass saw it
- */
+/* What the thread remembers of one interrupt */
 struct irq_balance_entry {
-	struct irq_balance_state	state;
-	unsigned int			target;
-	unsigned int			origin;
-	unsigned int			from;
-	bool				moving;
-	u8				status;
-	unsigned long			allowed[];
+	struct irq_balance_state	state;		/* what the planner does */
+	unsigned int			target;		/* CPU of the move that is under way */
+	unsigned int			origin;		/* CPU that it started from */
+	unsigned int			from;		/* the same of the last move done */
+	bool				moving;		/* a move is under way */
+	u8				status;		/* enum irq_balance_status at this pass */
+	unsigned long			allowed[];	/* affinity mask at this pass */
 };
 
-/**
- * struct irq_balance_source - What is known of a CPU besides its interrupts
- * @full_until:	ktime_get_ns() until which it gets no newcomers
- * @fixed:	load of the interrupts at the last pass that may not be moved, ns/s
- */
+/* What is known of a CPU besides its interrupts */
 struct irq_balance_source {
-	u64	full_until;
-	u64	fixed;
+	u64	full_until;	/* ktime_get_ns() until which it gets no newcomers */
+	u64	fixed;		/* ns/s of the interrupts that may not be moved */
 };
 
 /* Everything that a pass works on, and what was counted since boot */

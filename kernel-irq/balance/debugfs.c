@@ -21,11 +21,9 @@ static int stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "passes %llu\n", map->passes);
 	for (why = IRQ_BALANCE_WHY_IMBALANCE; why <= IRQ_BALANCE_WHY_COMPACT; why++)
 		seq_printf(m, "moves_%s %llu\n", irq_balance_why_name(why), map->moves[why]);
-	seq_printf(m, "failed_busy %llu\n", map->busy);
-	seq_printf(m, "failed_no_vector %llu\n", map->no_vector);
-	seq_printf(m, "failed_expired %llu\n", map->expired);
-	seq_printf(m, "failed_cancelled %llu\n", map->cancelled);
-	seq_printf(m, "failed_other %llu\n", map->failed);
+	seq_printf(m, "failed_busy %llu\nfailed_no_vector %llu\n", map->busy, map->no_vector);
+	seq_printf(m, "failed_expired %llu\nfailed_cancelled %llu\nfailed_other %llu\n",
+		   map->expired, map->cancelled, map->failed);
 	seq_printf(m, "proposal_gain %u\n", map->gain);
 	return 0;
 }

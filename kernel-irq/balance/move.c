@@ -2,35 +2,27 @@
 /**
  * DOC: irq-balance-move
  *
- * The user's mask is policy: irq_common_data.affinity, what
- * /proc/irq/N/smp_affinity shows, what hotplug falls back to. The CPU of the
- * mask which is interrupted is mechanism: the effective affinity. Only the
- * latter is changed here, by handing the chip a mask of one CPU and not copying
- * it. irq_set_affinity() cannot be used: it makes the one CPU the user's mask.
+ * The user's mask (irq_common_data.affinity, /proc/irq/N/smp_affinity) stays. Which CPU of
+ * the mask is interrupted, the effective affinity, is changed by handing the chip a mask
+ * of one CPU and not copying it. irq_set_affinity() would make the one CPU the user's mask.
  *
  * Chips that may be programmed from any context are, by the caller. For
  * those with IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with
- * IRQD_BALANCE_PENDING, which the flow handlers' test for the user's pending
- * move looks at in the same load, and applied by the next interrupt. The pending
- * mask is not used: it is what readers of the affinity mask are shown and what
- * CPU hotplug makes the user's mask.
+ * IRQD_BALANCE_PENDING, which the flow handlers test together with the user's pending
+ * move, and applied by the next interrupt. The pending mask is not used: it is what readers
+ * of the affinity mask are shown and what CPU hotplug makes the user's mask.
  *
- * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only::
- *
- *   set	irq_balance_move(), never with IRQD_SETAFFINITY_PENDING
- *   done	irq_balance_move_masked(), from irq_move_masked_irq()
- *   cancelled	irq_balance_cancel(), by whatever changes the route otherwise: a
- *		write to the affinity mask, startup, shutdown, CPU hotplug; and by
- *		the balancer, if neither an interrupt came nor NAPI polls followed
- *		until its next pass
+ * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only. It is set by
+ * irq_balance_move(), never with IRQD_SETAFFINITY_PENDING. irq_balance_move_masked() does
+ * the move. Whatever changes the route otherwise calls irq_balance_cancel(): a write to the
+ * affinity mask, startup, shutdown, CPU hotplug. The balancer's next pass cancels the move
+ * if neither an interrupt came nor NAPI polls followed.
  *
  * The affinity notifier is called after a move, with the mask that has not
  * changed: some listeners save the mask that they are given and write it back
  * later. A listener that needs the CPU reads the effective affinity.
  */
-#include <linux/cpumask.h>
 #include <linux/export.h>
-#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/slab.h>
 
@@ -171,16 +163,7 @@ static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 	return 0;
 }
 
-/**
- * irq_balance_alloc - Make room for what the balancer keeps of an interrupt
- * @desc:	descriptor of the interrupt
- *
- * It is freed with the descriptor.
- *
- * Context: process context, may sleep.
- *
- * Return: what is kept, or NULL if there is no memory
- */
+/* What the balancer keeps of an interrupt, until the descriptor is freed; NULL: no memory */
 struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
 {
 	struct irq_balance_desc *fresh;
@@ -196,12 +179,7 @@ struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
 
-/**
- * irq_balance_free - Free what the balancer keeps of an interrupt
- * @desc:	descriptor of the interrupt, not referenced any more
- *
- * Context: any.
- */
+/* @desc is not referenced any more */
 void irq_balance_free(struct irq_desc *desc)
 {
 	if (desc->balance)
@@ -209,12 +187,7 @@ void irq_balance_free(struct irq_desc *desc)
 	kfree(desc->balance);
 }
 
-/**
- * irq_balance_notify - Call the affinity notifier as the effective affinity changed
- * @desc:	descriptor of the interrupt, locked
- *
- * Context: any, interrupts disabled, desc->lock held.
- */
+/* The effective affinity has changed: call the affinity notifier, with the mask unchanged */
 void irq_balance_notify(struct irq_desc *desc)
 {
 	lockdep_assert_held(&desc->lock);
@@ -337,15 +310,7 @@ void irq_balance_cancel(struct irq_desc *desc)
 	}
 }
 
-/**
- * irq_balance_cpu - The CPU that bears the load of an interrupt
- * @desc:	descriptor of the interrupt, locked
- *
- * Context: any, interrupts disabled, desc->lock held.
- *
- * Return: where the interrupt is delivered to, or where its NAPI polls have
- * followed its pending move to
- */
+/* The CPU that bears the load: where the interrupt is delivered to, or its NAPI polls have gone */
 unsigned int irq_balance_cpu(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);

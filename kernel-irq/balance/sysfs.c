@@ -10,10 +10,7 @@
 #include <linux/init.h>
 #include <linux/irq.h>
 #include <linux/kobject.h>
-#include <linux/kstrtox.h>
 #include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/sysfs.h>
 
 #include "../internals.h"
 #include "core.h"
@@ -84,16 +81,12 @@ static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr
 }
 static struct kobj_attribute irq_balance_rebalance_attr = __ATTR_WO(rebalance);
 
-static struct attribute *irq_balance_attrs[] = {
+static const struct attribute *irq_balance_attrs[] = {
 	&irq_balance_cpus_attr.attr,
 	&irq_balance_ban_attr.attr,
 	&irq_balance_rebalance_attr.attr,
 	&irq_balance_state_attr.attr,
 	NULL
-};
-
-static const struct attribute_group irq_balance_group = {
-	.attrs = irq_balance_attrs,
 };
 
 /* A setting: a file for each row of irq_balance_knobs[] */
@@ -102,13 +95,13 @@ struct irq_balance_knob_attr {
 	const struct irq_balance_knob	*knob;
 };
 
+#define to_knob(a) (container_of(a, struct irq_balance_knob_attr, attr)->knob)
+
 static ssize_t irq_balance_knob_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	const struct irq_balance_knob *knob = container_of(attr, struct irq_balance_knob_attr,
-							   attr)->knob;
-	u32 value = READ_ONCE(*(u32 *)((void *)&irq_balance_settings + knob->offset));
+	u32 value = READ_ONCE(*(u32 *)((void *)&irq_balance_settings + to_knob(attr)->offset));
 
-	if (knob->offset == offsetof(struct irq_balance_settings, policy))
+	if (to_knob(attr)->offset == offsetof(struct irq_balance_settings, policy))
 		return sysfs_emit(buf, "%s\n", irq_balance_policy_name(value));
 	return sysfs_emit(buf, "%u\n", value);
 }
@@ -116,12 +109,10 @@ static ssize_t irq_balance_knob_show(struct kobject *kobj, struct kobj_attribute
 static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribute *attr,
 				      const char *buf, size_t count)
 {
-	const struct irq_balance_knob *knob = container_of(attr, struct irq_balance_knob_attr,
-							   attr)->knob;
 	int ret;
 
 	scoped_guard(mutex, &irq_balance_pass_mutex)
-		ret = irq_balance_put_text(&irq_balance_settings, knob, buf, "");
+		ret = irq_balance_put_text(&irq_balance_settings, to_knob(attr), buf, "");
 	if (!ret)
 		irq_balance_replan();
 	return ret ? : count;
@@ -256,6 +247,6 @@ static int __init irq_balance_sysfs_init(void)
 		ret = sysfs_create_file(kobj, &attr->attr);
 	}
 	/* Created last: its presence means that the directory is complete */
-	return ret ? : sysfs_create_group(kobj, &irq_balance_group);
+	return ret ? : sysfs_create_files(kobj, irq_balance_attrs);
 }
 late_initcall_sync(irq_balance_sysfs_init);
