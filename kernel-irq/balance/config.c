@@ -34,9 +34,6 @@ static char *irq_balance_bans;
 static char *irq_balance_boot_options __initdata;
 static char *irq_balance_boot_bans __initdata;
 
-#define for_each_ban(word)	\
-	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1)
-
 /* Parse the value of a setting. A mistake is logged, with @where before the name: -EINVAL. */
 int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_balance_knob *knob,
 			 const char *text, const char *where)
@@ -112,11 +109,12 @@ static bool irq_balance_parse_bans(char *list)
  */
 int irq_balance_set_bans(const char *list, const char *where)
 {
-	char *bans __free(kfree) = kzalloc(strlen(list) + 2, GFP_KERNEL);
+	size_t size = strlen(list) + 2;
 
+	char *bans __free(kfree) = kzalloc(size, GFP_KERNEL);
 	if (!bans)
 		return -ENOMEM;
-	strcpy(bans, skip_spaces(list));
+	strscpy(bans, skip_spaces(list), size);
 	if (*bans && !irq_balance_parse_bans(bans)) {
 		pr_err_ratelimited("%sban: expected interrupt numbers and names of actions, separated by commas\n",
 				   where);
@@ -135,7 +133,7 @@ int irq_balance_show_bans(char *buf)
 	int at = 0;
 
 	guard(raw_spinlock_irq)(&irq_balance_list_lock);
-	for_each_ban(word)
+	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1)
 		at += sysfs_emit_at(buf, at, "%s%s", at ? "," : "", word);
 	return at + sysfs_emit_at(buf, at, "\n");
 }
@@ -150,7 +148,7 @@ bool irq_balance_is_banned(struct irq_desc *desc)
 	lockdep_assert_held(&desc->lock);
 
 	guard(raw_spinlock)(&irq_balance_list_lock);
-	for_each_ban(word) {
+	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1) {
 		if (!kstrtouint(word, 10, &number)) {
 			if (number == irq_desc_get_irq(desc))
 				return true;
@@ -190,7 +188,8 @@ static int __init irq_balance_boot_word(struct irq_balance_settings *set,
 	}
 	for (i = 0; word && i < irq_balance_nr_knobs; i++) {
 		if (!strcmp(name, irq_balance_knobs[i].name))
-			return irq_balance_put_text(set, &irq_balance_knobs[i], word, "irqbalance=");
+			return irq_balance_put_text(set, &irq_balance_knobs[i], word,
+						    "irqbalance=");
 	}
 	pr_err("irqbalance=%s: expected off, observe, on or a setting and its value\n", name);
 	return -EINVAL;

@@ -56,6 +56,7 @@
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
 
+/* Guards the map and the settings */
 DEFINE_MUTEX(irq_balance_pass_mutex);
 struct irq_balance_map irq_balance_map;
 struct irq_balance_settings irq_balance_settings;
@@ -76,7 +77,7 @@ static bool irq_balance_asked;
 static bool irq_balance_new_topology;
 static bool irq_balance_trace_machine;
 
-#define IRQ_BALANCE_WORD(name, word)	[IRQ_BALANCE_##name] = word,
+#define IRQ_BALANCE_WORD(name, word)	word,
 
 const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
 const char * const irq_balance_status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };

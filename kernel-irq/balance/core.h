@@ -78,7 +78,8 @@ void irq_balance_refresh(void);
 bool irq_balance_moves(void);
 u64 irq_balance_cpu_time_ns(void);
 void irq_balance_usable_cpus(struct cpumask *mask);
-enum irq_balance_status irq_balance_show_status(struct irq_desc *desc, const struct cpumask *usable);
+enum irq_balance_status irq_balance_show_status(struct irq_desc *desc,
+						const struct cpumask *usable);
 const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc);
 int irq_balance_trace_begin(void);
 

@@ -31,6 +31,7 @@ static ssize_t state_store(struct kobject *kobj, struct kobj_attribute *attr,
 		ret = irq_balance_set_mode(ret);
 	return ret ? : count;
 }
+
 static struct kobj_attribute irq_balance_state_attr = __ATTR_RW(state);
 
 static ssize_t cpus_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -52,6 +53,7 @@ static ssize_t cpus_store(struct kobject *kobj, struct kobj_attribute *attr,
 		irq_balance_restrict();
 	return ret ? : count;
 }
+
 static struct kobj_attribute irq_balance_cpus_attr = __ATTR_RW(cpus);
 
 static ssize_t ban_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -68,6 +70,7 @@ static ssize_t ban_store(struct kobject *kobj, struct kobj_attribute *attr,
 		irq_balance_restrict();
 	return ret ? : count;
 }
+
 static struct kobj_attribute irq_balance_ban_attr = __ATTR_RW(ban);
 
 static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr,
@@ -79,6 +82,7 @@ static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr
 		pr_err_ratelimited("rebalance: expected 1, and state observe or on\n");
 	return ret ? : count;
 }
+
 static struct kobj_attribute irq_balance_rebalance_attr = __ATTR_WO(rebalance);
 
 static const struct attribute *irq_balance_attrs[] = {
@@ -152,6 +156,7 @@ static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
 	irq_balance_replan();
 	return count;
 }
+
 static struct kobj_attribute irq_balance_balance_attr = __ATTR_RW(balance);
 
 static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -164,6 +169,7 @@ static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *
 	return sysfs_emit(buf, "%s\n",
 			  irq_balance_status_names[irq_balance_show_status(to_desc(kobj), usable)]);
 }
+
 static struct kobj_attribute irq_balance_status_attr = __ATTR_RO(balance_status);
 
 static ssize_t balance_why_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -180,6 +186,7 @@ static ssize_t balance_why_show(struct kobject *kobj, struct kobj_attribute *att
 	}
 	return sysfs_emit(buf, "%s\n", irq_balance_why_name(why));
 }
+
 static struct kobj_attribute irq_balance_why_attr = __ATTR_RO(balance_why);
 
 static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -190,6 +197,7 @@ static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *a
 	entry = irq_balance_peek(to_desc(kobj));
 	return sysfs_emit(buf, "%llu\n", entry ? READ_ONCE(entry->state.load.mean) : 0);
 }
+
 static struct kobj_attribute irq_balance_load_attr = __ATTR_RO(load_ns_per_s);
 
 #define IRQ_BALANCE_LOAD(name, member)							\

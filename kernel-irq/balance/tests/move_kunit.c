@@ -147,6 +147,12 @@ static const struct cpumask *fake_shown_mask(struct fake *fake)
 	return fake->desc->irq_common_data.affinity;
 }
 
+static void expect_place(struct kunit *test, struct fake *fake, unsigned int cpu, int result)
+{
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), cpu);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), result);
+}
+
 static void expect_mask(struct kunit *test, struct fake *fake, const struct cpumask *mask)
 {
 	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), mask));
@@ -219,8 +225,7 @@ static void no_interrupt_expires(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake_result(fake), -ETIMEDOUT);
 	fake_raise(fake);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+	expect_place(test, fake, from, 0);
 }
 
 static unsigned int fake_next_cpu(struct fake *fake, unsigned int cpu)
@@ -248,8 +253,7 @@ static void polls_follow_a_pending_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, to), to);
 	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), -EINPROGRESS);
+	expect_place(test, fake, from, -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
 
 	/* The next plan takes it back */
@@ -266,8 +270,7 @@ static void polls_follow_a_pending_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
 	fake_raise(fake);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+	expect_place(test, fake, to, 0);
 }
 
 static void polls_follow_the_user(struct kunit *test)
@@ -348,8 +351,7 @@ static void never_outside_the_mask(struct kunit *test)
 	fake->calls = 0;
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ENODEV);
 	KUNIT_EXPECT_EQ(test, fake->calls, 0);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), -ENODEV);
+	expect_place(test, fake, from, -ENODEV);
 }
 
 static void busy_is_not_retried_at_entry(struct kunit *test)
@@ -377,8 +379,7 @@ static void chip_that_writes_the_mask_is_put_back(struct kunit *test)
 	fake->writes_mask = true;
 	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EOPNOTSUPP);
 	expect_mask(test, fake, cpu_online_mask);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), -EOPNOTSUPP);
+	expect_place(test, fake, from, -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
 }
 
