@@ -20,14 +20,13 @@ IRQ_BALANCE_WHYS(DEFINE_WHY_WORD)
 
 #define WORD(name, word)		{ IRQ_BALANCE_##name, word },
 #define WHY_WORD(name, word)		{ IRQ_BALANCE_WHY_##name, word },
-#define show_word(value, list, how)		__print_symbolic(value, list(how) { 255, "?" })
+#define show_word(value, list, how)	__print_symbolic(value, list(how) { 255, "?" })
 
 /* The balancer was switched */
 TRACE_EVENT(irq_balance_state,
 	    TP_PROTO(unsigned int mode),
 	    TP_ARGS(mode),
-	    TP_STRUCT__entry(__field(unsigned int, mode)
-	    ),
+	    TP_STRUCT__entry(__field(unsigned int, mode)),
 	    TP_fast_assign(__entry->mode = mode;
 	    ),
 	    TP_printk("state=%s", show_word(__entry->mode, IRQ_BALANCE_MODES, WORD))
@@ -42,8 +41,7 @@ TRACE_EVENT(irq_balance_settings,
 			     __field(u32, min_gain)
 			     __field(u32, compact_limit)
 			     __field(u32, rotate_ms)
-			     __field(u32, interval_ms)
-	    ),
+			     __field(u32, interval_ms)),
 	    TP_fast_assign(__entry->policy = set->policy;
 			   __entry->heavy = set->heavy;
 			   __entry->min_gain = set->min_gain;
@@ -71,8 +69,7 @@ TRACE_EVENT_FN(irq_balance_cpu,
 				__field(unsigned int, core)
 				__field(unsigned int, capacity)
 				__field(bool, online)
-				__field(bool, usable)
-	       ),
+				__field(bool, usable)),
 	       TP_fast_assign(__entry->cpu = cpu;
 			      __entry->node = c->node;
 			      __entry->package = c->package;
@@ -97,8 +94,7 @@ TRACE_EVENT(irq_balance_base,
 	    TP_ARGS(cpu, time, load),
 	    TP_STRUCT__entry(__field(u64, time)
 			     __field(u64, load)
-			     __field(unsigned int, cpu)
-	    ),
+			     __field(unsigned int, cpu)),
 	    TP_fast_assign(__entry->cpu = cpu;
 			   __entry->time = time;
 			   __entry->load = load;
@@ -118,8 +114,7 @@ TRACE_EVENT(irq_balance_irq,
 			     __field(unsigned int, cpu)
 			     __field(int, node)
 			     __field(unsigned int, status)
-			     __bitmask(mask, nr_cpu_ids)
-	    ),
+			     __bitmask(mask, nr_cpu_ids)),
 	    TP_fast_assign(__entry->irq = irq->irq;
 			   __entry->cpu = irq->cpu;
 			   __entry->node = irq->node;
@@ -148,8 +143,7 @@ TRACE_EVENT(irq_balance_plan,
 			     __field(unsigned int, heavy)
 			     __field(unsigned int, moves)
 			     __field(unsigned int, next_ms)
-			     __field(bool, asked)
-	    ),
+			     __field(bool, asked)),
 	    TP_fast_assign(__entry->now = now;
 			   __entry->heavy = bal->nr_heavy;
 			   __entry->worst = worst;
@@ -171,8 +165,7 @@ DECLARE_EVENT_CLASS(irq_balance_target,
 				     __field(unsigned int, irq)
 				     __field(unsigned int, from)
 				     __field(unsigned int, to)
-				     __field(unsigned int, reason)
-		    ),
+				     __field(unsigned int, reason)),
 		    TP_fast_assign(__entry->irq = irq->irq;
 				   __entry->from = irq->cpu;
 				   __entry->to = irq->target;
@@ -205,8 +198,7 @@ TRACE_EVENT(irq_balance_fail,
 	    TP_ARGS(irq, to, error),
 	    TP_STRUCT__entry(__field(unsigned int, irq)
 			     __field(unsigned int, to)
-			     __field(int, error)
-	    ),
+			     __field(int, error)),
 	    TP_fast_assign(__entry->irq = irq;
 			   __entry->to = to;
 			   __entry->error = error;
