@@ -2,36 +2,27 @@
 /**
  * DOC: irq-balance-move
  *
- * The user's mask is policy: irq_common_data.affinity, what
- * /proc/irq/N/smp_affinity shows, what hotplug falls back to. The CPU of the
- * mask which is interrupted is mechanism: the effective affinity. Only the
- * latter is changed here, by handing the chip a mask of one CPU and not copying
- * it. irq_set_affinity() cannot be used: it makes the one CPU the user's mask.
+ * The user's mask (irq_common_data.affinity, /proc/irq/N/smp_affinity) stays. Which CPU of
+ * the mask is interrupted, the effective affinity, is changed by handing the chip a mask
+ * of one CPU and not copying it. irq_set_affinity() would make the one CPU the user's mask.
  *
  * Chips that may be programmed from any context are, by the caller. For
  * those with IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with
- * IRQD_BALANCE_PENDING, which the flow handlers' test for the user's pending
- * move looks at in the same load, and applied by the next interrupt.
+ * IRQD_BALANCE_PENDING, which the flow handlers test together with the user's pending
+ * move, and applied by the next interrupt. The pending mask is not used: it is what readers
+ * of the affinity mask are shown and what CPU hotplug makes the user's mask.
  *
- * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only::
- *
- *   set	irq_balance_move(), never with IRQD_SETAFFINITY_PENDING
- *   done	irq_balance_move_masked(), from irq_move_masked_irq()
- *   called off	irq_balance_cancel(), by whatever changes the route otherwise: a
- *		write to the affinity mask, startup, shutdown, CPU hotplug; and by
- *		the balancer, if neither an interrupt came nor NAPI polls followed
- *		until it looked again
- *
- * The pending mask is not used: it is what readers of the affinity mask are
- * shown and what CPU hotplug makes the user's mask.
+ * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only. It is set by
+ * irq_balance_move(), never with IRQD_SETAFFINITY_PENDING. irq_balance_move_masked() does
+ * the move. Whatever changes the route otherwise calls irq_balance_cancel(): a write to the
+ * affinity mask, startup, shutdown, CPU hotplug. The balancer's next pass cancels the move
+ * if neither an interrupt came nor NAPI polls followed.
  *
  * The affinity notifier is called after a move, with the mask that has not
  * changed: some listeners save the mask that they are given and write it back
- * later. Others need the CPU: those read the effective affinity.
+ * later. A listener that needs the CPU reads the effective affinity.
  */
-#include <linux/cpumask.h>
 #include <linux/export.h>
-#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/slab.h>
 
@@ -77,6 +68,16 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 	       !irq_balance_has_active_state(data);
 }
 
+/* The chip keeps its route in the mask, could lose an edge, or reports no single CPU */
+static bool irq_balance_chip_forbids(struct irq_desc *desc)
+{
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	return (b && b->chip_mask) || irq_balance_may_lose_edge(desc) ||
+	       cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1;
+}
+
 /* A move would undo the user's choice of CPUs for the thread */
 static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 {
@@ -91,7 +92,7 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 }
 
 /**
- * irq_balance_why_fixed - Find the reason why an interrupt must not be moved
+ * irq_balance_check - Find the reason why an interrupt must not be moved
  * @desc:	descriptor of the interrupt, locked
  *
  * Looks at the interrupt and its chip. The caller, which has the list of usable
@@ -101,7 +102,7 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
  *
  * Return: IRQ_BALANCE_MOVABLE, or the reason
  */
-enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
+enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 	struct irq_balance_desc *b = READ_ONCE(desc->balance);
@@ -109,6 +110,7 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 
 	lockdep_assert_held(&desc->lock);
 
+	/* First: the reference of a pass keeps the memory, not what the irqdomain frees */
 	if (!desc->action)
 		return IRQ_BALANCE_UNUSED;
 	if (irq_desc_is_chained(desc))
@@ -131,9 +133,7 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 		return IRQ_BALANCE_FORWARDED;
 	if (irq_balance_is_redirected(data))
 		return IRQ_BALANCE_REDIRECTED;
-	/* It does not report one effective CPU, or could lose an edge */
-	if ((b && b->chip_mask) || irq_balance_may_lose_edge(desc) ||
-	    cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1)
+	if (irq_balance_chip_forbids(desc))
 		return IRQ_BALANCE_CHIP;
 	if (b && b->opted_out)
 		return IRQ_BALANCE_OPTED_OUT;
@@ -148,34 +148,22 @@ enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc)
 }
 
 /*
- * A CPU that is being taken down is online still, but not active. An active target
- * cannot go away meanwhile: CPUs leave the online mask in stop_machine(), which waits
- * for this CPU to enable interrupts.
+ * Whether an interrupt may be moved to that CPU now. Since the move was planned the user
+ * may have written the mask, and the interrupt may have been freed or disabled. A CPU that
+ * is being taken down is online still, but not active. An active CPU cannot go away
+ * meanwhile: CPUs leave the online mask in stop_machine(), which waits for this CPU to
+ * enable interrupts.
  */
-static bool irq_balance_may_be_on(struct irq_desc *desc, unsigned int cpu)
+static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 {
-	struct irq_data *data = irq_desc_get_irq_data(desc);
-
-	return cpu_active(cpu) && cpumask_test_cpu(cpu, irq_data_get_affinity_mask(data));
-}
-
-static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
-{
-	if (!irq_balance_may_be_on(desc, cpu))
+	if (irq_balance_check(desc) != IRQ_BALANCE_MOVABLE)
+		return -EPERM;
+	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(&desc->irq_data)))
 		return -ENODEV;
-	return irq_set_effective_cpu(&desc->irq_data, cpu);
+	return 0;
 }
 
-/**
- * irq_balance_alloc - Make room for what the balancer keeps of an interrupt
- * @desc:	descriptor of the interrupt
- *
- * It is freed with the descriptor.
- *
- * Context: process context, may sleep.
- *
- * Return: what is kept, or NULL if there is no memory
- */
+/* What the balancer keeps of an interrupt, until the descriptor is freed; NULL: no memory */
 struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
 {
 	struct irq_balance_desc *fresh;
@@ -191,12 +179,7 @@ struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
 
-/**
- * irq_balance_free - Free what the balancer keeps of an interrupt
- * @desc:	descriptor of the interrupt, not referenced any more
- *
- * Context: any.
- */
+/* @desc is not referenced any more */
 void irq_balance_free(struct irq_desc *desc)
 {
 	if (desc->balance)
@@ -204,12 +187,7 @@ void irq_balance_free(struct irq_desc *desc)
 	kfree(desc->balance);
 }
 
-/**
- * irq_balance_notify - Call the affinity notifier as the effective affinity changed
- * @desc:	descriptor of the interrupt, locked
- *
- * Context: any, interrupts disabled, desc->lock held.
- */
+/* The effective affinity has changed: call the affinity notifier, with the mask unchanged */
 void irq_balance_notify(struct irq_desc *desc)
 {
 	lockdep_assert_held(&desc->lock);
@@ -234,29 +212,57 @@ void irq_balance_notify(struct irq_desc *desc)
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
+	struct irq_balance_desc *b = desc->balance;
 
 	lockdep_assert_held(&desc->lock);
 
-	if (irq_balance_why_fixed(desc) != IRQ_BALANCE_MOVABLE)
-		return -EPERM;
-
-	if (irq_can_move_pcntxt(data) || !irq_balance_may_be_on(desc, cpu)) {
-		desc->balance->error = irq_balance_set_cpu(desc, cpu);
-	} else {
-		desc->balance->target = cpu;
-		desc->balance->followed = false;
-		desc->balance->error = -EINPROGRESS;
+	b->error = irq_balance_may_move(desc, cpu);
+	if (!b->error && irq_can_move_pcntxt(data)) {
+		b->error = irq_set_effective_cpu(data, cpu);
+	} else if (!b->error) {
+		b->target = cpu;
+		b->followed = false;
+		b->error = -EINPROGRESS;
 		irqd_set(data, IRQD_BALANCE_PENDING);
 	}
-	return desc->balance->error;
+	return b->error;
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move, "balance_torture");
 
 /**
- * irq_balance_move_result - Ask for the outcome of the last move, and end it
+ * irq_balance_move_masked - Do the balancer's pending move
  * @desc:	descriptor of the interrupt, locked
  *
- * A move for which no interrupt came is called off, unless NAPI polls have followed it.
+ * -EBUSY is left to the balancer. The retry that a user's move gets would mask
+ * and unmask the line at every interrupt until the last move is cleaned up.
+ *
+ * Context: hard interrupt of @desc, masked at the chip, desc->lock held.
+ *
+ * Return: false if there is no such move and the user's may be due
+ */
+bool irq_balance_move_masked(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	struct irq_balance_desc *b = desc->balance;
+
+	lockdep_assert_held(&desc->lock);
+
+	if (irqd_is_setaffinity_pending(data))
+		return false;
+
+	irqd_clear(data, IRQD_BALANCE_PENDING);
+	b->followed = false;
+	b->error = irq_balance_may_move(desc, b->target);
+	if (!b->error)
+		b->error = irq_set_effective_cpu(data, b->target);
+	return true;
+}
+
+/**
+ * irq_balance_move_result - Get the outcome of the last move, and end it
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * A move for which no interrupt came is cancelled, unless NAPI polls have followed it.
  *
  * Context: any, interrupts disabled, desc->lock held.
  *
@@ -283,14 +289,28 @@ int irq_balance_move_result(struct irq_desc *desc)
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
 
 /**
- * irq_balance_cpu - The CPU that bears the load of an interrupt
+ * irq_balance_cancel - Cancel the balancer's pending move
  * @desc:	descriptor of the interrupt, locked
  *
- * Context: any, interrupts disabled, desc->lock held.
+ * To be called by everything else that sets the route of an interrupt, before
+ * it does.
  *
- * Return: where the interrupt is delivered to, or where its NAPI polls have
- * followed its pending move to
+ * Context: any, interrupts disabled, desc->lock held, but for a kernel that takes its
+ * interrupts down as they are for the next one.
  */
+void irq_balance_cancel(struct irq_desc *desc)
+{
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
+
+	if (b)
+		b->followed = false;
+	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING)) {
+		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
+		b->error = -ECANCELED;
+	}
+}
+
+/* The CPU that bears the load: where the interrupt is delivered to, or its NAPI polls have gone */
 unsigned int irq_balance_cpu(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
@@ -346,53 +366,4 @@ unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu)
 		b->followed = true;
 	}
 	return cpu;
-}
-
-/**
- * irq_balance_move_masked - Do the balancer's pending move
- * @desc:	descriptor of the interrupt, locked
- *
- * -EBUSY is left to the balancer. The retry that a user's move gets would mask
- * and unmask the line at every interrupt until the last move is cleaned up.
- *
- * Context: hard interrupt of @desc, masked at the chip, desc->lock held.
- *
- * Return: false if there is no such move and the user's may be due
- */
-bool irq_balance_move_masked(struct irq_desc *desc)
-{
-	struct irq_data *data = irq_desc_get_irq_data(desc);
-
-	lockdep_assert_held(&desc->lock);
-
-	if (irqd_is_setaffinity_pending(data))
-		return false;
-
-	irqd_clear(data, IRQD_BALANCE_PENDING);
-	desc->balance->followed = false;
-	desc->balance->error = irq_balance_why_fixed(desc) == IRQ_BALANCE_MOVABLE ?
-			       irq_balance_set_cpu(desc, desc->balance->target) : -EPERM;
-	return true;
-}
-
-/**
- * irq_balance_cancel - Call off the balancer's pending move
- * @desc:	descriptor of the interrupt, locked
- *
- * To be called by everything else that sets the route of an interrupt, before
- * it does.
- *
- * Context: any, interrupts disabled, desc->lock held, but for a kernel that takes its
- * interrupts down as they are for the next one.
- */
-void irq_balance_cancel(struct irq_desc *desc)
-{
-	struct irq_balance_desc *b = READ_ONCE(desc->balance);
-
-	if (b)
-		b->followed = false;
-	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING)) {
-		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
-		b->error = -ECANCELED;
-	}
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Moving an interrupt inside its affinity mask: what the rest of kernel/irq
- * has to know of it, which is how to call it off.
- */
+/* Moving an interrupt inside its affinity mask: what the rest of kernel/irq calls */
 #ifndef _KERNEL_IRQ_BALANCE_MOVE_H
 #define _KERNEL_IRQ_BALANCE_MOVE_H
 
@@ -10,54 +7,36 @@
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 
-/**
- * enum irq_balance_fixed - Why an interrupt is left where it is
- * @IRQ_BALANCE_MOVABLE:	it is not
- * @IRQ_BALANCE_UNUSED:		no handler
- * @IRQ_BALANCE_CHAINED:	demultiplexes other interrupts
- * @IRQ_BALANCE_NMI:		non-maskable
- * @IRQ_BALANCE_NESTED:		handled in the thread of another interrupt
- * @IRQ_BALANCE_PER_CPU:	belongs to one CPU each
- * @IRQ_BALANCE_MANAGED:	spread by the core for its driver
- * @IRQ_BALANCE_NO_BALANCING:	IRQF_NOBALANCING or IRQ_NO_BALANCING
- * @IRQ_BALANCE_NO_AFFINITY:	the chip or the platform cannot
- * @IRQ_BALANCE_STOPPED:	not started, not activated or disabled
- * @IRQ_BALANCE_FORWARDED:	goes to a virtual CPU
- * @IRQ_BALANCE_REDIRECTED:	would cost an IPI each time
- * @IRQ_BALANCE_CHIP:		the chip does not name one CPU, keeps its route in
- *				the affinity mask, or could lose an edge
- * @IRQ_BALANCE_OPTED_OUT:	the user opted out
- * @IRQ_BALANCE_POLLED:		its NAPI is polled by a thread or a busy poller, which
- *				the scheduler places: its load is not known
- * @IRQ_BALANCE_USER_MOVE:	a write to the mask has not taken effect yet
- * @IRQ_BALANCE_BANNED:		its number or action is in the list of banned ones
- * @IRQ_BALANCE_PINNED:		the mask leaves no choice, or the user placed the thread
- * @IRQ_BALANCE_HELD:		moves of it had no effect lately; there will be another
- * @IRQ_BALANCE_NR_FIXED:	number of reasons, not a reason
- *
- * If several apply the first one is given, in this order.
+/*
+ * Whether an interrupt may be moved, or why not. If several reasons apply the first
+ * one is given. The words are interface of sysfs, tracepoints and tools.
  */
-enum irq_balance_fixed {
-	IRQ_BALANCE_MOVABLE,
-	IRQ_BALANCE_UNUSED,
-	IRQ_BALANCE_CHAINED,
-	IRQ_BALANCE_NMI,
-	IRQ_BALANCE_NESTED,
-	IRQ_BALANCE_PER_CPU,
-	IRQ_BALANCE_MANAGED,
-	IRQ_BALANCE_NO_BALANCING,
-	IRQ_BALANCE_NO_AFFINITY,
-	IRQ_BALANCE_STOPPED,
-	IRQ_BALANCE_FORWARDED,
-	IRQ_BALANCE_REDIRECTED,
-	IRQ_BALANCE_CHIP,
-	IRQ_BALANCE_OPTED_OUT,
-	IRQ_BALANCE_POLLED,
-	IRQ_BALANCE_USER_MOVE,
-	IRQ_BALANCE_BANNED,
-	IRQ_BALANCE_PINNED,
-	IRQ_BALANCE_HELD,
-	IRQ_BALANCE_NR_FIXED
+#define IRQ_BALANCE_STATUSES(x)							\
+	x(MOVABLE,	"movable")						\
+	x(UNUSED,	"unused")	/* no handler */			\
+	x(CHAINED,	"chained")	/* demultiplexes other interrupts */	\
+	x(NMI,		"nmi")		/* non-maskable */			\
+	x(NESTED,	"nested")	/* handled in another one's thread */	\
+	x(PER_CPU,	"per-cpu")	/* belongs to one CPU each */		\
+	x(MANAGED,	"managed")	/* spread by the core for its driver */	\
+	x(NO_BALANCING,	"no-balancing")	/* IRQF_NOBALANCING, IRQ_NO_BALANCING */\
+	x(NO_AFFINITY,	"no-affinity")	/* the chip or the platform cannot */	\
+	x(STOPPED,	"stopped")	/* not started, or disabled */		\
+	x(FORWARDED,	"forwarded")	/* goes to a virtual CPU */		\
+	x(REDIRECTED,	"redirected")	/* would cost an IPI each time */	\
+	x(CHIP,		"chip")		/* see irq_balance_chip_forbids() */	\
+	x(OPTED_OUT,	"opted-out")	/* by the user */			\
+	x(POLLED,	"polled")	/* by a task, so its load is not known */\
+	x(USER_MOVE,	"user-move")	/* a write to the mask is pending */	\
+	x(BANNED,	"banned")	/* in the user's list */		\
+	x(PINNED,	"pinned")	/* by the mask, or by its thread's mask */\
+	x(HELD,		"held")		/* moves had no effect: tried later */
+
+#define IRQ_BALANCE_ENUM(name, word)	IRQ_BALANCE_##name,
+
+enum irq_balance_status {
+	IRQ_BALANCE_STATUSES(IRQ_BALANCE_ENUM)
+	IRQ_BALANCE_NR_STATUSES
 };
 
 #ifdef CONFIG_IRQ_BALANCE
@@ -82,7 +61,7 @@ struct irq_balance_desc {
 
 extern const struct attribute_group irq_balance_irq_group;
 
-enum irq_balance_fixed irq_balance_why_fixed(struct irq_desc *desc);
+enum irq_balance_status irq_balance_check(struct irq_desc *desc);
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu);
 int irq_balance_move_result(struct irq_desc *desc);
 unsigned int irq_balance_cpu(struct irq_desc *desc);
@@ -94,7 +73,7 @@ struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc);
 void irq_balance_free(struct irq_desc *desc);
 void irq_balance_notify(struct irq_desc *desc);
 
-/* balance_napi.c */
+/* napi.c */
 #ifdef CONFIG_IRQ_BALANCE_NAPI
 void irq_balance_follow(bool follow);
 void irq_balance_take_polls(void);

@@ -2,67 +2,39 @@
 /**
  * DOC: irq-balance-napi
  *
- * NAPI polls follow their interrupt.
+ * A NAPI instance that uses up its budget is polled again, by the same CPU, and its
+ * interrupt stays disabled in the device. No affinity moves the polls then, and a deferred
+ * move waits for an interrupt that does not come, just when a CPU is saturated.
  *
- * A NAPI instance that uses up its budget is polled again, by the CPU that it is
- * on. Its interrupt stays disabled in the device as long as that goes on, so no
- * affinity moves it, and a deferred move waits for an interrupt that does not
- * come. That is the state in which a CPU is saturated.
+ * While the balancer is on, each instance that a run of NET_RX leaves behind is looked at.
+ * If its interrupt is on another CPU, or will be once it comes, the instance is handed to
+ * that CPU. The balancer's pending move counts as done then.
  *
- * While the balancer is on, a run of NET_RX that leaves instances behind has each
- * of them looked at. If its interrupt is on another CPU, or will be once it
- * comes, the instance is handed to that CPU. A balancer's move that waits for the
- * interrupt counts as done then. The interrupt follows when polling ends.
- *
- * An instance on a CPU's poll list has NAPI_STATE_SCHED set. Whoever sets the bit
- * owns the instance, and napi_disable() waits until it is clear. On its return
- * net_rx_action() has put all instances back into the CPU's list. One that is unlinked
- * from there, with interrupts disabled, belongs to this code until __napi_schedule()
- * puts it into the list of the other CPU, or wakes its thread if it has become
- * threaded::
- *
- *   old CPU, softirq			new CPU, irq_work
- *   unlink, no list_owner
- *   link to the new CPU's basket
- *   queue its irq_work			take all from the basket
- *					__napi_schedule(): list_owner, NET_RX
- *
- * In between list_owner is -1, so no CPU uses page_pool's lockless cache. Netpoll
- * takes poll_owner and does not use the lists.
- *
- * With PREEMPT_RT the work is done by a thread, as an IPI that finds a CPU idle may not
- * raise a softirq there.
+ * An instance on a CPU's poll list has NAPI_STATE_SCHED set: napi_disable() waits until
+ * its owner clears the bit. One that is unlinked from there, with interrupts disabled,
+ * belongs to this code until the irq_work of the new CPU calls __napi_schedule(). In
+ * between list_owner is -1, so no CPU uses page_pool's lockless cache. Netpoll takes
+ * poll_owner and does not use the lists. With PREEMPT_RT a thread runs the irq_work, as an
+ * IPI that finds a CPU idle may not raise a softirq there.
  *
  * A CPU that is seen active with interrupts disabled does not pass the grace period
  * in sched_cpu_deactivate() before they are enabled. One that goes offline takes what is
  * in its basket after that, and dev_cpu_dead() hands on its poll list.
  *
- * What the old CPU has queued for others, as packets of a tunnel or a veth in its
- * backlog, may be overtaken by packets of the new one, once for each hand-over.
+ * Packets that the old CPU has queued elsewhere, as in its backlog, may be overtaken by
+ * packets of the new one, once for each hand-over.
  *
- * Instances without a known interrupt stay: the backlog, gro_cells, tunnels. Those
- * that are polled by a thread or by a busy poller are on no list. Polls of a per-CPU
- * interrupt, or of one whose thread the user placed, stay.
+ * Instances without a known interrupt stay: the backlog, gro_cells, tunnels. So do those
+ * that are polled by a thread or a busy poller, and those of an interrupt that is per-CPU
+ * or whose thread the user placed.
  */
-#include <linux/cpumask.h>
-#include <linux/init.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
-#include <linux/list.h>
 #include <linux/netdevice.h>
-#include <linux/percpu.h>
-#include <linux/rcupdate.h>
-#include <linux/smp.h>
-#include <linux/spinlock.h>
 
 #include "../internals.h"
 
-/**
- * struct irq_balance_basket - Instances on their way to a CPU
- * @lock:	protects @list
- * @list:	by napi_struct.poll_list
- * @work:	to have the CPU take them
- */
+/* Instances on their way to a CPU, by poll_list; the work has the CPU take them */
 struct irq_balance_basket {
 	raw_spinlock_t		lock;
 	struct list_head	list;
@@ -71,11 +43,7 @@ struct irq_balance_basket {
 
 static DEFINE_PER_CPU(struct irq_balance_basket, irq_balance_basket);
 
-/**
- * irq_balance_take_polls - Take the NAPI instances that are on their way to this CPU
- *
- * Context: the caller cannot migrate. If the CPU goes offline: after it ceased to be active.
- */
+/* Take what is on its way to this CPU. If it goes offline: after it ceased to be active. */
 void irq_balance_take_polls(void)
 {
 	struct irq_balance_basket *basket = this_cpu_ptr(&irq_balance_basket);
@@ -137,14 +105,7 @@ static void irq_balance_polls_left(struct list_head *list)
 	}
 }
 
-/**
- * irq_balance_follow - Let NAPI polls follow their interrupts, or stay
- * @follow:	whether they follow
- *
- * Polls that were handed over stay where they are until their interrupt comes.
- *
- * Context: process context.
- */
+/* Let NAPI polls follow their interrupts, or stay where they are until the interrupt comes */
 void irq_balance_follow(bool follow)
 {
 	irq_load_set_polls_left(follow ? irq_balance_polls_left : NULL);

@@ -42,7 +42,7 @@ struct irq_balance_work;
 	x(FULL,		"full")		/* stays: no other CPU has a free vector */\
 	x(FIXED,	"fixed")	/* may not be moved */
 
-#define IRQ_BALANCE_WHY_ENUM(name, ...) IRQ_BALANCE_WHY_##name,
+#define IRQ_BALANCE_WHY_ENUM(name, word) IRQ_BALANCE_WHY_##name,
 enum irq_balance_why {
 	IRQ_BALANCE_WHYS(IRQ_BALANCE_WHY_ENUM)
 	IRQ_BALANCE_NR_WHYS

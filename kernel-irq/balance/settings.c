@@ -23,7 +23,7 @@ const unsigned int irq_balance_nr_knobs = ARRAY_SIZE(irq_balance_knobs);
 const char *irq_balance_policy_name(enum irq_balance_policy policy)
 {
 #define IRQ_BALANCE_POLICY_NAME(name, word)	\
-	[IRQ_BALANCE_POLICY_##name] = word,
+	[IRQ_BALANCE_##name] = word,
 	static const char * const names[] = { IRQ_BALANCE_POLICIES(IRQ_BALANCE_POLICY_NAME) };
 
 	return policy < IRQ_BALANCE_NR_POLICIES ? names[policy] : "unknown";

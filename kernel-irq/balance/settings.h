@@ -7,11 +7,11 @@
 
 /* What the planner strives for; see irq-balance-plan */
 #define IRQ_BALANCE_POLICIES(x)	\
-	x(BALANCE,	"balance")	\
-	x(ROTATE,	"rotate")	\
-	x(COMPACT,	"compact")
+	x(POLICY_BALANCE, "balance")	\
+	x(POLICY_ROTATE, "rotate")	\
+	x(POLICY_COMPACT, "compact")
 
-#define IRQ_BALANCE_POLICY_ENUM(name, ...) IRQ_BALANCE_POLICY_##name,
+#define IRQ_BALANCE_POLICY_ENUM(name, word) IRQ_BALANCE_##name,
 enum irq_balance_policy {
 	IRQ_BALANCE_POLICIES(IRQ_BALANCE_POLICY_ENUM)
 	IRQ_BALANCE_NR_POLICIES

@@ -53,23 +53,17 @@ static void fake_ack(struct irq_data *data)
 	irq_move_irq(data);
 }
 
-static struct irq_chip fake_direct_chip = {
-	.name			= "fake-direct",
-	.irq_ack		= fake_ack,
-	.irq_mask		= fake_noop,
-	.irq_unmask		= fake_noop,
-	.irq_set_affinity	= fake_set_affinity,
-	.flags			= IRQCHIP_SKIP_SET_WAKE,
-};
+#define FAKE_CHIP(more_flags) {						\
+	.name			= "fake",			\
+	.irq_ack		= fake_ack,			\
+	.irq_mask		= fake_noop,			\
+	.irq_unmask		= fake_noop,			\
+	.irq_set_affinity	= fake_set_affinity,		\
+	.flags			= IRQCHIP_SKIP_SET_WAKE | (more_flags), \
+}
 
-static struct irq_chip fake_deferred_chip = {
-	.name			= "fake-deferred",
-	.irq_ack		= fake_ack,
-	.irq_mask		= fake_noop,
-	.irq_unmask		= fake_noop,
-	.irq_set_affinity	= fake_set_affinity,
-	.flags			= IRQCHIP_SKIP_SET_WAKE | IRQCHIP_MOVE_DEFERRED,
-};
+static struct irq_chip fake_direct_chip = FAKE_CHIP(0);
+static struct irq_chip fake_deferred_chip = FAKE_CHIP(IRQCHIP_MOVE_DEFERRED);
 
 static irqreturn_t fake_handler(int irq, void *data)
 {
@@ -134,10 +128,10 @@ static int fake_result(struct fake *fake)
 	return irq_balance_move_result(fake->desc);
 }
 
-static enum irq_balance_fixed fake_why(struct fake *fake)
+static enum irq_balance_status fake_status(struct fake *fake)
 {
 	guard(raw_spinlock_irqsave)(&fake->desc->lock);
-	return irq_balance_why_fixed(fake->desc);
+	return irq_balance_check(fake->desc);
 }
 
 static unsigned int fake_cpu(struct fake *fake)
@@ -153,21 +147,40 @@ static const struct cpumask *fake_shown_mask(struct fake *fake)
 	return fake->desc->irq_common_data.affinity;
 }
 
+static void expect_place(struct kunit *test, struct fake *fake, unsigned int cpu, int result)
+{
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), cpu);
+	KUNIT_EXPECT_EQ(test, fake_result(fake), result);
+}
+
+static void expect_mask(struct kunit *test, struct fake *fake, const struct cpumask *mask)
+{
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), mask));
+}
+
 static unsigned int other_cpu(struct fake *fake)
 {
 	return cpumask_any_but(cpu_online_mask, fake_cpu(fake));
 }
 
 /* One that has come, the CPU that it came to, and another one */
-static struct fake *fake_deferred(struct kunit *test, unsigned int *from, unsigned int *to)
+static struct fake *fake_of(struct kunit *test, struct irq_chip *chip,
+			    unsigned int *from, unsigned int *to)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	struct fake *fake = fake_irq(test, chip);
 
 	fake_raise(fake);
 	*from = fake_cpu(fake);
 	*to = other_cpu(fake);
 	return fake;
 }
+
+static struct fake *fake_deferred(struct kunit *test, unsigned int *from, unsigned int *to)
+{
+	return fake_of(test, &fake_deferred_chip, from, to);
+}
+
+static struct irq_chip *fake_chips[] = { &fake_direct_chip, &fake_deferred_chip };
 
 static void direct_moves_at_once(struct kunit *test)
 {
@@ -176,28 +189,25 @@ static void direct_moves_at_once(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
 	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+	expect_mask(test, fake, cpu_online_mask);
 	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
 }
 
 static void deferred_waits_for_interrupt(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
 	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
 
-	fake_raise(fake);	/* for the mask that was set at the start */
-	from = fake_cpu(fake);
-	to = other_cpu(fake);
 	fake->calls = 0;
 
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake->calls, 0);
 	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+	expect_mask(test, fake, cpu_online_mask);
 
 	fake_raise(fake);
 	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+	expect_mask(test, fake, cpu_online_mask);
 	KUNIT_EXPECT_EQ(test, fake->calls, 1);
 	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
 
@@ -209,16 +219,13 @@ static void deferred_waits_for_interrupt(struct kunit *test)
 
 static void no_interrupt_expires(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
-	unsigned int from;
+	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
 
-	fake_raise(fake);
-	from = fake_cpu(fake);
-	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake_result(fake), -ETIMEDOUT);
 	fake_raise(fake);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+	expect_place(test, fake, from, 0);
 }
 
 static unsigned int fake_next_cpu(struct fake *fake, unsigned int cpu)
@@ -246,8 +253,7 @@ static void polls_follow_a_pending_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, to), to);
 	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), -EINPROGRESS);
+	expect_place(test, fake, from, -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
 
 	/* The next plan takes it back */
@@ -264,8 +270,7 @@ static void polls_follow_a_pending_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
 	fake_raise(fake);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), 0);
+	expect_place(test, fake, to, 0);
 }
 
 static void polls_follow_the_user(struct kunit *test)
@@ -309,19 +314,17 @@ static void polls_stay(struct kunit *test)
 
 static void users_write_wins(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
-	unsigned int from;
+	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
 
-	fake_raise(fake);
-	from = fake_cpu(fake);
-	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(from)), 0);
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpumask_of(from)));
+	expect_mask(test, fake, cpumask_of(from));
 	KUNIT_EXPECT_EQ(test, fake_result(fake), -ECANCELED);
 
 	fake_raise(fake);
 	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpumask_of(from)));
+	expect_mask(test, fake, cpumask_of(from));
 }
 
 static void users_pending_move_is_not_touched(struct kunit *test)
@@ -330,13 +333,13 @@ static void users_pending_move_is_not_touched(struct kunit *test)
 	struct fake *fake = fake_deferred(test, &from, &to);
 
 	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(to)), 0);
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_USER_MOVE);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_USER_MOVE);
 	KUNIT_EXPECT_EQ(test, fake_move(fake, from), -EPERM);
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpumask_of(to)));
+	expect_mask(test, fake, cpumask_of(to));
 
 	fake_raise(fake);
 	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpumask_of(to)));
+	expect_mask(test, fake, cpumask_of(to));
 }
 
 static void never_outside_the_mask(struct kunit *test)
@@ -348,26 +351,23 @@ static void never_outside_the_mask(struct kunit *test)
 	fake->calls = 0;
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ENODEV);
 	KUNIT_EXPECT_EQ(test, fake->calls, 0);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), -ENODEV);
+	expect_place(test, fake, from, -ENODEV);
 }
 
 static void busy_is_not_retried_at_entry(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
-	unsigned int from;
+	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
 
-	fake_raise(fake);
-	from = fake_cpu(fake);
 	fake->error = -EBUSY;
 	fake->calls = 0;
-	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 	fake_raise(fake);
 	fake_raise(fake);
 	KUNIT_EXPECT_EQ(test, fake->calls, 1);
 	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
 	KUNIT_EXPECT_FALSE(test, irqd_is_setaffinity_pending(&fake->desc->irq_data));
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
+	expect_mask(test, fake, cpu_online_mask);
 	KUNIT_EXPECT_EQ(test, fake_result(fake), -EBUSY);
 }
 
@@ -378,10 +378,9 @@ static void chip_that_writes_the_mask_is_put_back(struct kunit *test)
 
 	fake->writes_mask = true;
 	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EOPNOTSUPP);
-	KUNIT_EXPECT_TRUE(test, cpumask_equal(fake_shown_mask(fake), cpu_online_mask));
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
-	KUNIT_EXPECT_EQ(test, fake_result(fake), -EOPNOTSUPP);
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
+	expect_mask(test, fake, cpu_online_mask);
+	expect_place(test, fake, from, -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
 }
 
 static void shutdown_calls_it_off(struct kunit *test)
@@ -392,44 +391,45 @@ static void shutdown_calls_it_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
 	free_irq(fake->irq, fake);
 	KUNIT_EXPECT_FALSE(test, irqd_is_move_pending(&fake->desc->irq_data));
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_UNUSED);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_UNUSED);
 	KUNIT_ASSERT_EQ(test, 0,
 			request_irq(fake->irq, fake_handler, IRQF_NO_THREAD, "fake", fake));
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_MOVABLE);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
 }
 
 static void fixed_ones_stay(struct kunit *test)
 {
+	static const struct {
+		unsigned int		bit;
+		enum irq_balance_status	status;
+	} bits[] = {
+		{ IRQD_AFFINITY_MANAGED, IRQ_BALANCE_MANAGED },
+		{ IRQD_NO_BALANCING, IRQ_BALANCE_NO_BALANCING },
+		{ IRQD_FORWARDED_TO_VCPU, IRQ_BALANCE_FORWARDED },
+	};
 	struct fake *fake = fake_irq(test, &fake_direct_chip);
 	struct irq_data *data = &fake->desc->irq_data;
-	unsigned int to = other_cpu(fake);
+	unsigned int i, to = other_cpu(fake);
 
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_MOVABLE);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		irqd_set(data, bits[i].bit);
+		KUNIT_EXPECT_EQ(test, fake_status(fake), bits[i].status);
+		KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
+		irqd_clear(data, bits[i].bit);
+	}
 
 	disable_irq(fake->irq);
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_STOPPED);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_STOPPED);
 	enable_irq(fake->irq);
 
-	irqd_set(data, IRQD_AFFINITY_MANAGED);
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_MANAGED);
-	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
-	irqd_clear(data, IRQD_AFFINITY_MANAGED);
-
-	irqd_set(data, IRQD_NO_BALANCING);
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_NO_BALANCING);
-	irqd_clear(data, IRQD_NO_BALANCING);
-
-	irqd_set(data, IRQD_FORWARDED_TO_VCPU);
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_FORWARDED);
-	irqd_clear(data, IRQD_FORWARDED_TO_VCPU);
-
 	fake->desc->balance->opted_out = true;
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_OPTED_OUT);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_OPTED_OUT);
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
 	fake->desc->balance->opted_out = false;
 
 	irq_data_update_effective_affinity(data, cpu_online_mask);
-	KUNIT_EXPECT_EQ(test, fake_why(fake), IRQ_BALANCE_CHIP);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
 }
 
 /* An edge may come to the new CPU while the old one is in the handler */
@@ -467,7 +467,7 @@ static void edges_are_not_lost(struct kunit *test)
 		if (flows[i].resends)
 			irqd_set_resend_when_in_progress(data);
 		chip.irq_get_irqchip_state = flows[i].has_state ? fake_get_state : NULL;
-		KUNIT_EXPECT_EQ_MSG(test, fake_why(fake),
+		KUNIT_EXPECT_EQ_MSG(test, fake_status(fake),
 				    flows[i].safe ? IRQ_BALANCE_MOVABLE : IRQ_BALANCE_CHIP,
 				    "flow %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, fake_move(fake, other_cpu(fake)),
@@ -475,7 +475,7 @@ static void edges_are_not_lost(struct kunit *test)
 
 		/* A level is still there afterwards */
 		irqd_set(data, IRQD_LEVEL);
-		KUNIT_EXPECT_EQ_MSG(test, fake_why(fake), IRQ_BALANCE_MOVABLE, "flow %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, fake_status(fake), IRQ_BALANCE_MOVABLE, "flow %u", i);
 		irqd_clear(data, IRQD_LEVEL);
 	}
 	irqd_set_trigger_type(data, IRQ_TYPE_NONE);
@@ -514,17 +514,13 @@ static void expect_notified(struct kunit *test, struct fake_notify *n, unsigned 
 /* Some listeners save what they are given and write it back: never the CPU in use */
 static void notifier_gets_the_mask(struct kunit *test)
 {
-	struct irq_chip *chips[] = { &fake_direct_chip, &fake_deferred_chip };
 	struct fake_notify *n = kunit_kzalloc(test, sizeof(*n), GFP_KERNEL);
 	unsigned int i, from, to;
 
 	KUNIT_ASSERT_NOT_NULL(test, n);
-	for (i = 0; i < ARRAY_SIZE(chips); i++) {
-		struct fake *fake = fake_irq(test, chips[i]);
+	for (i = 0; i < ARRAY_SIZE(fake_chips); i++) {
+		struct fake *fake = fake_of(test, fake_chips[i], &from, &to);
 
-		fake_raise(fake);
-		from = fake_cpu(fake);
-		to = other_cpu(fake);
 		memset(n, 0, sizeof(*n));
 		n->notify.notify = fake_notify_mask;
 		n->notify.release = fake_notify_release;
@@ -564,20 +560,16 @@ static void expect_nearest(struct kunit *test, struct cpu_rmap *rmap, unsigned i
 
 static void rmap_follows(struct kunit *test)
 {
-	struct irq_chip *chips[] = { &fake_direct_chip, &fake_deferred_chip };
 	struct irq_affinity_notify *notify;
 	struct cpu_rmap *rmap;
-	unsigned int i;
+	unsigned int i, from, to;
 
 	if (!IS_ENABLED(CONFIG_CPU_RMAP))
 		kunit_skip(test, "needs CPU_RMAP");
 
-	for (i = 0; i < ARRAY_SIZE(chips); i++) {
-		struct fake *fake = fake_irq(test, chips[i]);
-		unsigned int to;
+	for (i = 0; i < ARRAY_SIZE(fake_chips); i++) {
+		struct fake *fake = fake_of(test, fake_chips[i], &from, &to);
 
-		fake_raise(fake);
-		to = other_cpu(fake);
 		rmap = alloc_irq_cpu_rmap(1);
 		KUNIT_ASSERT_NOT_NULL(test, rmap);
 		KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, fake->irq), 0);

@@ -1,50 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Torture test of the interrupt balancer's mover.
+ * Torture test of the interrupt balancer's mover
  *
- * Interrupts of an irqchip that exists only here are raised all the time, on
- * all CPUs, while one thread each
+ * Interrupts of an irqchip that exists only here are raised all the time, on all CPUs,
+ * while a thread each moves them past the planner, writes random affinity masks, takes
+ * CPUs offline and online, frees, requests and disables interrupts and gives up their
+ * descriptors, and switches the balancer, which moves them too. Some schedule NAPI, whose
+ * polls follow them (torture_napi.c).
  *
- *   moves them, straight through irq_balance_move(), past planner and pacing,
- *   writes random affinity masks,
- *   takes CPUs offline and brings them back,
- *   frees, requests, disables interrupts and gives up their descriptors,
- *   switches the balancer off and on, which moves them too.
+ * A device raises its next interrupt at the earliest when the handler of the last one
+ * has begun. So no two of them merge into one, and each that is raised has to be handled,
+ * once; but the next one may come to another CPU while the handler runs.
  *
- * Some schedule NAPI, whose polls follow them: see balance_torture_napi.c.
+ * Half of the CPUs never go offline, and each mask has one of them, so that the core has
+ * no reason to replace a mask: a mask always has to be what was written last.
  *
- * A device raises its next interrupt as soon as the handler of the last one has
- * begun, at the earliest. So no two of them merge into one, and each that is
- * raised has to be handled, once; but the next one may well come to another CPU
- * while the handler runs.
- *
- * Half of the CPUs never go offline, and each mask has one of them. The core
- * replaces a mask whose CPUs are all offline, here it has no reason to: a mask
- * always has to be what was written last.
- *
- * Hotplug that often meets a flaw of the scheduler's, on PREEMPT_RT and a slow
- * machine: migration_cpu_stop() leaves a task where it is when its new CPU is
- * about to go offline. If that is back before the task slept, migrate_enable()
- * warns in affine_move_task() of a mask that is not pending. So does any kernel
- * thread that sets its mask to a CPU which is cpu_dying(), disables migration and
- * sleeps until that is online again.
+ * Hotplug that often meets a flaw of the scheduler's, on PREEMPT_RT and a slow machine:
+ * migration_cpu_stop() leaves a task where it is when its new CPU is about to go offline.
+ * If that CPU is back before the task slept, migrate_enable() warns in affine_move_task()
+ * of a mask that is not pending. Any kernel thread does so that sets its mask to a CPU
+ * which is cpu_dying(), disables migration and sleeps until the CPU is online again.
  */
 #define pr_fmt(fmt) "irq_balance torture: " fmt
 
-#include <linux/atomic.h>
 #include <linux/cpu.h>
-#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
 #include <linux/irqdomain.h>
-#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/moduleparam.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/torture.h>
@@ -73,85 +60,43 @@ torture_param(int, verbose, 0, "Enable verbose debugging printk()s");
 
 /* What break_rule= can do wrong. All but the third are for the eyes of one check each. */
 enum bt_break {
-	BREAK_NOTHING,
-	BREAK_LOSE,
-	BREAK_FORBIDDEN,
-	BREAK_NARROW_MASK,
-	BREAK_DEAD_CPU,
-	BREAK_TWICE,
-	BREAK_LOSE_WRITE,
-	BREAK_OPT_OUT,
-	BREAK_MANAGED,
-	BREAK_UNTOLD,
+	BREAK_NOTHING, BREAK_LOSE, BREAK_FORBIDDEN, BREAK_NARROW_MASK, BREAK_DEAD_CPU,
+	BREAK_TWICE, BREAK_LOSE_WRITE, BREAK_OPT_OUT, BREAK_MANAGED, BREAK_NOT_NOTIFIED,
 };
 
-enum bt_flavour {
-	BT_DEFERRED_EDGE,
-	BT_DEFERRED_LEVEL,
-	BT_DIRECT_EDGE,
-	BT_DIRECT_FASTEOI,
-	BT_NR_FLAVOURS
-};
-
-/**
- * struct bt_source - A device, its wire to the irqchip, and its driver
- * @mutex:	see there
- * @irq:	Linux's number of the interrupt, 0 if it could not be had again
- * @hwirq:	index of the source
- * @data:	top level irq_data
- * @kind:	index into bt_kinds[]
- * @notify:	affinity notifier, of those that have one
- * @mask:	affinity mask as last written, under desc->lock
- * @writing:	the same, or the mask that is being written, under desc->lock
- * @notified:	mask that the notifier got last, under desc->lock
- * @notified_cpu: CPU that it found the interrupt on then, under desc->lock
- * @routed:	the route has changed since the notifier was set, under desc->lock
- * @random:	what the chip does, under desc->lock
- * @lock:	the wire: @route, @masked, @latched, @in_service, @active
- * @route:	CPU that is interrupted
- * @masked:	the chip holds interrupts back
- * @latched:	an edge came meanwhile
- * @in_service:	a level was sent, and no EOI came yet
- * @active:	the device raises interrupts
- * @timer:	raises them
- * @raised:	interrupts raised
- * @raised_at:	when the last one was, jiffies
- * @handled:	interrupts for which the first handler has begun
- * @second:	interrupts for which the second handler has run, if shared
- * @thread:	@handled as the thread saw it when it last began
- * @napi:	network device, NULL for none, see balance_torture_napi.c
- * @csd:	takes an interrupt to another CPU
- * @work:	and delivers it there, in hard interrupt context
- */
+/* A device, its wire to the irqchip, and its driver */
 struct bt_source {
 	/* Serializes whatever changes the interrupt or its mask, but moves */
 	struct mutex			mutex;
-	unsigned int			irq;
-	irq_hw_number_t			hwirq;
-	struct irq_data			*data;
-	unsigned int			kind;
-	struct irq_affinity_notify	notify;
-	struct cpumask			mask;
-	struct cpumask			writing;
-	struct cpumask			notified;
-	unsigned int			notified_cpu;
-	bool				routed;
-	struct torture_random_state	random;
-	raw_spinlock_t			lock;
-	unsigned int			route;
-	bool				masked;
-	bool				latched;
-	bool				in_service;
-	bool				active;
-	struct hrtimer			timer;
+	unsigned int			irq;		/* 0 if it could not be had again */
+	irq_hw_number_t			hwirq;		/* index of the source */
+	struct irq_data			*data;		/* top level */
+	unsigned int			kind;		/* index into bt_kinds[] */
+	struct irq_affinity_notify	notify;		/* of those that have one */
+
+	/* Under desc->lock */
+	struct cpumask			mask;		/* as last written */
+	struct cpumask			writing;	/* the same, or being written */
+	struct cpumask			notified;	/* that the notifier got last */
+	unsigned int			notified_cpu;	/* that it found the interrupt on */
+	bool				routed;		/* changed since the notifier was set */
+	struct torture_random_state	random;		/* what the chip does */
+
+	raw_spinlock_t			lock;		/* the wire */
+	unsigned int			route;		/* CPU that is interrupted */
+	bool				masked;		/* the chip holds interrupts back */
+	bool				latched;	/* an edge came meanwhile */
+	bool				in_service;	/* a level was sent, no EOI yet */
+	bool				active;		/* the device raises interrupts */
+	struct hrtimer			timer;		/* raises them */
 	unsigned long			raised;
-	unsigned long			raised_at;
-	unsigned long			handled;
-	unsigned long			second;
-	unsigned long			thread;
-	struct bt_napi			*napi;
-	call_single_data_t		csd;
-	struct irq_work			work;
+	unsigned long			raised_at;	/* jiffies of the last one */
+	unsigned long			handled;	/* the first handler has begun */
+	unsigned long			second;		/* the second has run, if shared */
+	unsigned long			thread;		/* @handled, as the thread saw it */
+	struct bt_napi			*napi;		/* network device, NULL: none */
+	call_single_data_t		csd;		/* takes it to another CPU */
+	struct irq_work			work;		/* delivers it, in hard interrupt context */
 };
 
 /*
@@ -169,48 +114,14 @@ static const struct bt_kind {
 	{ .flags = IRQF_SHARED | IRQF_NO_THREAD, .threaded = true },
 };
 
-static struct {
-	atomic_long_t	moves;
-	atomic_long_t	published;
-	atomic_long_t	refused;
-	atomic_long_t	retried;
-	atomic_long_t	expired;
-	atomic_long_t	cancelled;
-	atomic_long_t	writes;
-	atomic_long_t	requests;
-	atomic_long_t	descriptors;
-	atomic_long_t	disables;
-	atomic_long_t	switches;
-	atomic_long_t	notifications;
-	atomic_long_t	late;
-	atomic_long_t	lost;
-	atomic_long_t	extra;
-	atomic_long_t	forbidden;
-	atomic_long_t	dead_cpu;
-	atomic_long_t	wrong_mask;
-	atomic_long_t	others;
-} bt_stats;
+struct bt_stats bt_stats;
 
 static struct bt_source **bt_sources;
 static struct irq_domain *bt_domain;
 static struct irq_affinity_desc bt_managed = { .is_managed = 1 };
-static struct cpumask bt_stable;
+static struct cpumask bt_stable, bt_roaming;
 static enum irq_balance_mode bt_mode;
-
-static struct task_struct *bt_mover_task;
-static struct task_struct *bt_writer_task;
-static struct task_struct *bt_onoff_task;
-static struct task_struct *bt_requester_task;
-static struct task_struct *bt_switcher_task;
-static struct task_struct *bt_stats_task;
-
 static long bt_offline_attempts, bt_offlines, bt_online_attempts, bt_onlines;
-
-#define bt_fail(what, fmt, ...)						\
-do {									\
-	atomic_long_inc(&bt_stats.what);				\
-	pr_alert_ratelimited("!!! " fmt "\n", ##__VA_ARGS__);		\
-} while (0)
 
 /* Time to break a rule? Seldom enough that the test goes on. */
 static bool bt_break(enum bt_break rule, struct torture_random_state *random)
@@ -225,11 +136,6 @@ static unsigned int bt_random_cpu(const struct cpumask *mask, struct torture_ran
 	return weight ? cpumask_nth(torture_random(random) % weight, mask) : nr_cpu_ids;
 }
 
-static bool bt_is_level(struct bt_source *s)
-{
-	return s->hwirq % BT_NR_FLAVOURS == BT_DEFERRED_LEVEL;
-}
-
 /* With five and four each flavour is of each sort sooner or later */
 static bool bt_is_managed(struct bt_source *s)
 {
@@ -241,9 +147,16 @@ static bool bt_has_notifier(struct bt_source *s)
 	return s->hwirq % 5 == 4;
 }
 
-static bool bt_has_napi(struct bt_source *s)
+/* See bt_map() */
+static bool bt_is_level(struct bt_source *s)
 {
-	return napi && s->hwirq % 3 == 0;
+	return s->hwirq % 4 == 1;
+}
+
+/* The compiler drops what depends on it if there is no NAPI to follow */
+static struct bt_napi *bt_napi_of(struct bt_source *s)
+{
+	return IS_ENABLED(CONFIG_IRQ_BALANCE_NAPI) ? s->napi : NULL;
 }
 
 /* The wire: from the device to the CPU */
@@ -349,11 +262,6 @@ static int bt_retrigger(struct irq_data *data)
 	return 1;
 }
 
-static void bt_ack(struct irq_data *data)
-{
-	irq_move_irq(data);
-}
-
 static void bt_eoi(struct irq_data *data)
 {
 	struct bt_source *s = irq_data_get_irq_chip_data(data);
@@ -408,7 +316,7 @@ static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bo
 #define BT_CHIP(_name, _flags)					\
 {								\
 	.name			= "torture-" _name,		\
-	.irq_ack		= bt_ack,			\
+	.irq_ack		= irq_move_irq,			\
 	.irq_eoi		= bt_eoi,			\
 	.irq_mask		= bt_mask,			\
 	.irq_unmask		= bt_unmask,			\
@@ -422,30 +330,21 @@ static struct irq_chip bt_deferred_chip = BT_CHIP("deferred", IRQCHIP_MOVE_DEFER
 
 static int bt_map(struct irq_domain *domain, unsigned int irq, irq_hw_number_t hwirq)
 {
+	struct irq_chip *chip = hwirq & 2 ? &bt_direct_chip : &bt_deferred_chip;
 	struct irq_data *data = irq_get_irq_data(irq);
-	struct irq_desc *desc = irq_data_to_desc(data);
 
-	switch (hwirq % BT_NR_FLAVOURS) {
-	case BT_DEFERRED_EDGE:
-		irq_set_chip_and_handler(irq, &bt_deferred_chip, handle_edge_irq);
+	/* Edges; levels on the chip that defers, fasteoi on the other one */
+	irq_set_chip_and_handler(irq, chip, hwirq & 1 ? handle_fasteoi_irq : handle_edge_irq);
+	if (!(hwirq & 1)) {
 		irqd_set_single_target(data);
-		break;
-	case BT_DEFERRED_LEVEL:
-		irq_set_chip_and_handler(irq, &bt_deferred_chip, handle_fasteoi_irq);
-		irqd_set_trigger_type(data, IRQ_TYPE_LEVEL_HIGH);
-		irq_settings_set_level(desc);
-		break;
-	case BT_DIRECT_EDGE:
-		irq_set_chip_and_handler(irq, &bt_direct_chip, handle_edge_irq);
-		irqd_set_single_target(data);
-		break;
-	case BT_DIRECT_FASTEOI:
-		irq_set_chip_and_handler(irq, &bt_direct_chip, handle_fasteoi_irq);
+	} else if (hwirq & 2) {
 		irqd_set_resend_when_in_progress(data);
-		break;
+	} else {
+		irqd_set_trigger_type(data, IRQ_TYPE_LEVEL_HIGH);
+		irq_settings_set_level(irq_data_to_desc(data));
 	}
 	irq_set_chip_data(irq, bt_sources[hwirq]);
-	irq_settings_clr_norequest(desc);
+	irq_settings_clr_norequest(irq_data_to_desc(data));
 	return 0;
 }
 
@@ -469,7 +368,8 @@ static irqreturn_t bt_handler(int irq, void *dev)
 	/* From here on the device may raise the next one. Pairs with bt_fire(). */
 	smp_store_release(&s->handled, raised);
 	udelay(cost_us);
-	bt_napi_raise(s->napi);
+	if (bt_napi_of(s))
+		bt_napi_raise(s->napi);
 
 	if (break_rule == BREAK_TWICE && raised % 256 == 0) {
 		guard(raw_spinlock_irqsave)(&s->lock);
@@ -495,35 +395,19 @@ static irqreturn_t bt_thread(int irq, void *dev)
 	return IRQ_HANDLED;
 }
 
-static struct bt_source *bt_source_of(struct irq_affinity_notify *notify)
-{
-	return container_of(notify, struct bt_source, notify);
-}
-
 static void bt_notify(struct irq_affinity_notify *notify, const cpumask_t *mask)
 {
-	struct bt_source *s = bt_source_of(notify);
+	struct bt_source *s = container_of(notify, struct bt_source, notify);
 
 	guard(raw_spinlock_irq)(&irq_data_to_desc(s->data)->lock);
 	cpumask_copy(&s->notified, mask);
 	/* Often, as it can be seen until the next move only */
-	if (break_rule != BREAK_UNTOLD || torture_random(&s->random) % 8)
+	if (break_rule != BREAK_NOT_NOTIFIED || torture_random(&s->random) % 8)
 		s->notified_cpu = cpumask_first(irq_data_get_effective_affinity_mask(s->data));
 	atomic_long_inc(&bt_stats.notifications);
 }
 
-static void bt_notify_release(struct kref *ref)
-{
-}
-
-static int bt_add_notifier(struct bt_source *s)
-{
-	memset(&s->notify, 0, sizeof(s->notify));
-	s->notify.notify = bt_notify;
-	s->notify.release = bt_notify_release;
-	s->routed = false;
-	return irq_set_affinity_notifier(s->irq, &s->notify);
-}
+static void bt_notify_release(struct kref *ref) { }
 
 /* What the user wrote, and where the interrupt goes */
 static void bt_check(struct bt_source *s)
@@ -631,12 +515,6 @@ static void bt_stop(struct bt_source *s)
 			s->second);
 }
 
-static void bt_start(struct bt_source *s)
-{
-	scoped_guard(raw_spinlock_irq, &s->lock)
-		s->active = true;
-}
-
 static void bt_start_timer(void *info)
 {
 	struct bt_source *s = info;
@@ -651,7 +529,7 @@ static int bt_request(struct bt_source *s)
 
 	s->second = s->handled;
 	s->thread = s->handled;
-	if (bt_has_napi(s))
+	if (IS_ENABLED(CONFIG_IRQ_BALANCE_NAPI) && napi && s->hwirq % 3 == 0)
 		s->napi = bt_napi_add(s->irq, s->handled);
 	ret = request_threaded_irq(s->irq, bt_handler, kind->threaded ? bt_thread : NULL,
 				   kind->flags, "balance_torture", s);
@@ -661,8 +539,14 @@ static int bt_request(struct bt_source *s)
 		if (ret)
 			free_irq(s->irq, s);
 	}
-	if (!ret && bt_has_notifier(s))
-		ret = bt_add_notifier(s);
+	if (!ret && bt_has_notifier(s)) {
+		s->notify = (struct irq_affinity_notify) {
+			.notify		= bt_notify,
+			.release	= bt_notify_release,
+		};
+		s->routed = false;
+		ret = irq_set_affinity_notifier(s->irq, &s->notify);
+	}
 	atomic_long_inc(&bt_stats.requests);
 	return ret;
 }
@@ -674,7 +558,8 @@ static void bt_free(struct bt_source *s)
 	if (bt_kinds[s->kind].flags & IRQF_SHARED)
 		free_irq(s->irq, &s->second);
 	free_irq(s->irq, s);
-	bt_napi_del(s->napi);
+	if (bt_napi_of(s))
+		bt_napi_del(s->napi);
 	s->napi = NULL;
 }
 
@@ -697,7 +582,7 @@ static int bt_create_mapping(struct bt_source *s)
 	return 0;
 }
 
-/* The threads */
+/* What the threads do */
 
 static struct bt_source *bt_any_source(struct torture_random_state *random)
 {
@@ -706,22 +591,14 @@ static struct bt_source *bt_any_source(struct torture_random_state *random)
 
 static void bt_count_result(int ret)
 {
-	switch (ret) {
-	case -EBUSY:
-	case -ENOSPC:
+	if (ret == -EBUSY || ret == -ENOSPC)
 		atomic_long_inc(&bt_stats.retried);
-		break;
-	case -ETIMEDOUT:
+	else if (ret == -ETIMEDOUT)
 		atomic_long_inc(&bt_stats.expired);
-		break;
-	case -ECANCELED:
+	else if (ret == -ECANCELED)
 		atomic_long_inc(&bt_stats.cancelled);
-		break;
-	case -ENODEV:
-	case -EPERM:
+	else if (ret == -ENODEV || ret == -EPERM)
 		atomic_long_inc(&bt_stats.refused);
-		break;
-	}
 }
 
 static void bt_move(struct bt_source *s, struct torture_random_state *random)
@@ -757,29 +634,21 @@ static void bt_move(struct bt_source *s, struct torture_random_state *random)
 		irqd_set(s->data, IRQD_AFFINITY_MANAGED);
 
 	atomic_long_inc(&bt_stats.published);
-	if (ret == -EPERM)
-		bt_count_result(ret);
 }
 
-static int bt_mover(void *unused)
+static void bt_move_all(struct torture_random_state *random)
 {
-	DEFINE_TORTURE_RANDOM(random);
 	unsigned int i;
 
-	do {
-		for (i = 0; i < nr_sources; i++) {
-			struct bt_source *s = bt_sources[i];
+	for (i = 0; i < nr_sources; i++) {
+		struct bt_source *s = bt_sources[i];
 
-			if (!mutex_trylock(&s->mutex))
-				continue;
-			if (s->irq)
-				bt_move(s, &random);
-			mutex_unlock(&s->mutex);
-		}
-		torture_hrtimeout_us(move_us, 1000, &random);
-	} while (!torture_must_stop());
-	torture_kthread_stopping("bt_mover");
-	return 0;
+		if (!mutex_trylock(&s->mutex))
+			continue;
+		if (s->irq)
+			bt_move(s, random);
+		mutex_unlock(&s->mutex);
+	}
 }
 
 /* A pin, all CPUs, or some; with one at least that never goes offline */
@@ -802,26 +671,18 @@ static void bt_random_mask(struct cpumask *mask, struct torture_random_state *ra
 	}
 }
 
-static int bt_writer(void *unused)
+static void bt_write_any(struct torture_random_state *random)
 {
-	DEFINE_TORTURE_RANDOM(random);
+	struct bt_source *s = bt_any_source(random);
 	static struct cpumask mask;
 
-	do {
-		struct bt_source *s = bt_any_source(&random);
-
-		bt_random_mask(&mask, &random);
-		scoped_guard(mutex, &s->mutex) {
-			if (!s->irq)
-				break;
-			bt_check(s);
-			bt_write(s, &mask);
-			bt_check(s);
-		}
-		torture_hrtimeout_us(write_us, 1000, &random);
-	} while (!torture_must_stop());
-	torture_kthread_stopping("bt_writer");
-	return 0;
+	bt_random_mask(&mask, random);
+	guard(mutex)(&s->mutex);
+	if (!s->irq)
+		return;
+	bt_check(s);
+	bt_write(s, &mask);
+	bt_check(s);
 }
 
 static void bt_request_anew(struct bt_source *s, struct torture_random_state *random)
@@ -849,85 +710,53 @@ static void bt_request_anew(struct bt_source *s, struct torture_random_state *ra
 		return;
 	}
 	bt_write(s, &mask);
-	bt_start(s);
+	s->active = true;
 }
 
-static int bt_requester(void *unused)
+static void bt_request_any(struct torture_random_state *random)
 {
-	DEFINE_TORTURE_RANDOM(random);
+	struct bt_source *s = bt_any_source(random);
 
-	do {
-		struct bt_source *s = bt_any_source(&random);
-
-		scoped_guard(mutex, &s->mutex) {
-			if (!s->irq)
-				break;
-			if (torture_random(&random) & 64) {
-				bt_request_anew(s, &random);
-				break;
-			}
-			bt_napi_toggle(s->napi, !(torture_random(&random) % 4));
-			disable_irq(s->irq);
-			torture_hrtimeout_us(1000, 1000, &random);
-			enable_irq(s->irq);
-			atomic_long_inc(&bt_stats.disables);
-		}
-		torture_hrtimeout_us(request_ms * USEC_PER_MSEC, 1000, &random);
-	} while (!torture_must_stop());
-	torture_kthread_stopping("bt_requester");
-	return 0;
-}
-
-static int bt_switcher(void *unused)
-{
-	DEFINE_TORTURE_RANDOM(random);
-
-	do {
-		if (irq_balance_set_mode(torture_random(&random) % IRQ_BALANCE_NR_MODES))
-			bt_fail(others, "the balancer cannot be switched");
-		atomic_long_inc(&bt_stats.switches);
-		torture_hrtimeout_us(mode_ms * USEC_PER_MSEC, 1000, &random);
-	} while (!torture_must_stop());
-	irq_balance_set_mode(bt_mode);
-	torture_kthread_stopping("bt_switcher");
-	return 0;
-}
-
-static void bt_offline(unsigned int cpu)
-{
-	static unsigned long sum;
-	static int min = -1, max;
-
-	torture_offline(cpu, &bt_offline_attempts, &bt_offlines, &sum, &min, &max);
-}
-
-static void bt_online(unsigned int cpu)
-{
-	static unsigned long sum;
-	static int min = -1, max;
-
-	torture_online(cpu, &bt_online_attempts, &bt_onlines, &sum, &min, &max);
-}
-
-static int bt_onoff(void *unused)
-{
-	static struct cpumask roaming;
-	DEFINE_TORTURE_RANDOM(random);
-	unsigned int cpu;
-
-	cpumask_andnot(&roaming, cpu_online_mask, &bt_stable);
-	while (!torture_must_stop()) {
-		cpu = bt_random_cpu(&roaming, &random);
-		if (cpu_online(cpu))
-			bt_offline(cpu);
-		else
-			bt_online(cpu);
-		torture_hrtimeout_us(onoff_ms * USEC_PER_MSEC, 1000, &random);
+	guard(mutex)(&s->mutex);
+	if (!s->irq)
+		return;
+	if (torture_random(random) & 64) {
+		bt_request_anew(s, random);
+		return;
 	}
-	for_each_cpu(cpu, &roaming)
-		bt_online(cpu);
-	torture_kthread_stopping("bt_onoff");
-	return 0;
+	if (bt_napi_of(s))
+		bt_napi_toggle(s->napi, !(torture_random(random) % 4));
+	disable_irq(s->irq);
+	torture_hrtimeout_us(1000, 1000, random);
+	enable_irq(s->irq);
+	atomic_long_inc(&bt_stats.disables);
+}
+
+static void bt_switch(struct torture_random_state *random)
+{
+	if (irq_balance_set_mode(torture_random(random) % IRQ_BALANCE_NR_MODES))
+		bt_fail(others, "the balancer cannot be switched");
+	atomic_long_inc(&bt_stats.switches);
+}
+
+static void bt_onoff_cpu(unsigned int cpu, bool online)
+{
+	static unsigned long sums[2];
+	static int mins[2] = { -1, -1 }, maxs[2];
+
+	if (online)
+		torture_online(cpu, &bt_online_attempts, &bt_onlines, &sums[1], &mins[1], &maxs[1]);
+	else
+		torture_offline(cpu, &bt_offline_attempts, &bt_offlines, &sums[0], &mins[0],
+				&maxs[0]);
+}
+
+static void bt_onoff(struct torture_random_state *random)
+{
+	unsigned int cpu = bt_random_cpu(&bt_roaming, random);
+
+	if (cpu < nr_cpu_ids)
+		bt_onoff_cpu(cpu, !cpu_online(cpu));
 }
 
 #define N(what) atomic_long_read(&bt_stats.what)
@@ -944,7 +773,9 @@ static void bt_print(const char *title)
 	pr_alert("published %ld: refused %ld, retried %ld, expired %ld, cancelled %ld; requests %ld, descriptors %ld, disabled %ld, switched %ld, notified %ld\n",
 		 N(published), N(refused), N(retried), N(expired), N(cancelled), N(requests),
 		 N(descriptors), N(disables), N(switches), N(notifications));
-	bt_napi_print();
+	pr_alert("NAPI: polls %ld, handed over %ld, packets sent %ld, received %ld, dropped %ld; polled twice %ld, by a foreign CPU %ld, forgotten %ld, missing %ld\n",
+		 N(polls), N(handed), N(sent), N(received), N(dropped), N(twice), N(foreign),
+		 N(forgotten), N(missing));
 	pr_alert("%s: moves %ld, hotplug cycles %ld, masks written %ld, raised %lu, handled %lu, late %ld; lost %ld, extra %ld, forbidden %ld, dead CPU %ld, wrong mask %ld, others %ld\n",
 		 title, N(moves), min(bt_offlines, bt_onlines), N(writes), raised, handled,
 		 N(late), N(lost), N(extra), N(forbidden), N(dead_cpu), N(wrong_mask), N(others));
@@ -953,17 +784,42 @@ static void bt_print(const char *title)
 static bool bt_failed(void)
 {
 	return N(lost) || N(extra) || N(forbidden) || N(dead_cpu) || N(wrong_mask) || N(others) ||
-	       bt_napi_failed() ||
+	       N(twice) || N(foreign) || N(forgotten) || N(missing) ||
+	       N(sent) != N(received) + N(dropped) ||
 	       bt_offlines != bt_offline_attempts || bt_onlines != bt_online_attempts;
 }
 
-static int bt_statistics(void *unused)
+static void bt_print_statistics(struct torture_random_state *random)
 {
+	bt_print("Statistics");
+}
+
+/* What a thread does again and again, and the parameter that paces it, 0: no thread */
+static struct bt_job {
+	void			(*step)(struct torture_random_state *random);
+	char			*name;
+	int			*time;
+	unsigned int		unit_us;
+	struct task_struct	*task;
+} bt_jobs[] = {
+	{ bt_move_all, "bt_mover", &move_us, 1 },
+	{ bt_write_any, "bt_writer", &write_us, 1 },
+	{ bt_request_any, "bt_requester", &request_ms, USEC_PER_MSEC },
+	{ bt_switch, "bt_switcher", &mode_ms, USEC_PER_MSEC },
+	{ bt_onoff, "bt_onoff", &onoff_ms, USEC_PER_MSEC },
+	{ bt_print_statistics, "bt_statistics", &stat_interval, USEC_PER_SEC },
+};
+
+static int bt_run_job(void *data)
+{
+	DEFINE_TORTURE_RANDOM(random);
+	struct bt_job *job = data;
+
 	do {
-		schedule_timeout_interruptible(stat_interval * HZ);
-		bt_print("Statistics");
+		torture_hrtimeout_us(*job->time * job->unit_us, 1000, &random);
+		job->step(&random);
 	} while (!torture_must_stop());
-	torture_kthread_stopping("bt_statistics");
+	torture_kthread_stopping(job->name);
 	return 0;
 }
 
@@ -989,17 +845,18 @@ static void bt_destroy_sources(void)
 
 static void bt_cleanup(void)
 {
-	unsigned int i;
+	unsigned int i, cpu;
 
 	if (torture_cleanup_begin())
 		return;
 
-	torture_stop_kthread(bt_onoff, bt_onoff_task);
-	torture_stop_kthread(bt_switcher, bt_switcher_task);
-	torture_stop_kthread(bt_requester, bt_requester_task);
-	torture_stop_kthread(bt_writer, bt_writer_task);
-	torture_stop_kthread(bt_mover, bt_mover_task);
-	torture_stop_kthread(bt_statistics, bt_stats_task);
+	for (i = 0; i < ARRAY_SIZE(bt_jobs); i++)
+		_torture_stop_kthread(bt_jobs[i].name, &bt_jobs[i].task);
+	irq_balance_set_mode(bt_mode);
+	for_each_cpu(cpu, &bt_roaming) {
+		if (!cpu_online(cpu))
+			bt_onoff_cpu(cpu, true);
+	}
 
 	if (bt_sources) {
 		bt_destroy_sources();
@@ -1016,12 +873,13 @@ static void bt_cleanup(void)
 	torture_cleanup_end();
 }
 
-static struct bt_source *bt_create_source(irq_hw_number_t hwirq)
+static int bt_create_source(irq_hw_number_t hwirq, unsigned int cpu)
 {
 	struct bt_source *s = kzalloc_obj(*s);
+	int ret;
 
 	if (!s)
-		return NULL;
+		return -ENOMEM;
 
 	s->hwirq = hwirq;
 	mutex_init(&s->mutex);
@@ -1029,13 +887,31 @@ static struct bt_source *bt_create_source(irq_hw_number_t hwirq)
 	INIT_CSD(&s->csd, bt_arrive, s);
 	s->work = IRQ_WORK_INIT_HARD(bt_deliver);
 	hrtimer_setup(&s->timer, bt_fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	return s;
+	bt_sources[hwirq] = s;
+	ret = bt_create_mapping(s);
+	if (!ret)
+		ret = bt_request(s);
+	if (ret) {
+		if (s->irq)
+			irq_dispose_mapping(s->irq);
+		kfree(s);
+		bt_sources[hwirq] = NULL;
+		return ret;
+	}
+
+	scoped_guard(mutex, &s->mutex) {
+		bt_write(s, cpu_possible_mask);
+		s->active = true;
+	}
+	if (smp_call_function_single(cpu, bt_start_timer, s, true))
+		bt_start_timer(s);
+	return 0;
 }
 
 static int bt_create_sources(void)
 {
-	unsigned int i, cpu;
-	int ret;
+	unsigned int i, cpu = cpumask_first(cpu_online_mask);
+	int ret = 0;
 
 	bt_sources = kcalloc(nr_sources, sizeof(*bt_sources), GFP_KERNEL);
 	if (!bt_sources)
@@ -1045,82 +921,49 @@ static int bt_create_sources(void)
 	if (!bt_domain)
 		return -ENOMEM;
 
-	cpu = cpumask_first(cpu_online_mask);
-	for (i = 0; i < nr_sources; i++) {
-		struct bt_source *s = bt_create_source(i);
-
-		if (!s)
-			return -ENOMEM;
-		bt_sources[i] = s;
-		ret = bt_create_mapping(s);
-		if (!ret)
-			ret = bt_request(s);
-		if (ret) {
-			if (s->irq)
-				irq_dispose_mapping(s->irq);
-			kfree(s);
-			bt_sources[i] = NULL;
-			return ret;
-		}
-
-		scoped_guard(mutex, &s->mutex) {
-			bt_write(s, cpu_possible_mask);
-			bt_start(s);
-		}
-		if (smp_call_function_single(cpu, bt_start_timer, s, true))
-			bt_start_timer(s);
+	for (i = 0; i < nr_sources && !ret; i++) {
+		ret = bt_create_source(i, cpu);
 		cpu = cpumask_next_wrap(cpu, cpu_online_mask);
 	}
-	return 0;
+	return ret;
 }
 
 static int __init bt_init(void)
 {
-	unsigned int stable;
-	int ret;
+	unsigned int i, stable;
+	int ret = -EINVAL;
 
 	if (!torture_init_begin("irq_balance", verbose))
 		return -EBUSY;
+	bt_mode = irq_balance_get_mode();
 
 	if (rate <= 0 || move_us <= 0 || timeout_ms <= 0 || nr_sources < 0) {
 		pr_alert("rate, move_us and timeout_ms have to be positive\n");
-		ret = -EINVAL;
 		goto unwind;
 	}
+	if (!IS_ENABLED(CONFIG_HOTPLUG_CPU))
+		onoff_ms = 0;
 
-	bt_mode = irq_balance_get_mode();
 	nr_sources = nr_sources ?: 2 * num_online_cpus();
 	cpumask_copy(&bt_managed.mask, cpu_possible_mask);
 	stable = DIV_ROUND_UP(num_online_cpus(), 2);
 	cpumask_copy(&bt_stable, cpu_online_mask);
 	while (cpumask_weight(&bt_stable) > stable)
 		cpumask_clear_cpu(cpumask_last(&bt_stable), &bt_stable);
-	ret = bt_create_sources();
-	if (ret)
-		goto unwind;
+	cpumask_andnot(&bt_roaming, cpu_online_mask, &bt_stable);
 
-	ret = torture_create_kthread(bt_mover, NULL, bt_mover_task);
-	if (!ret && write_us > 0)
-		ret = torture_create_kthread(bt_writer, NULL, bt_writer_task);
-	if (!ret && request_ms > 0)
-		ret = torture_create_kthread(bt_requester, NULL, bt_requester_task);
-	if (!ret && mode_ms > 0)
-		ret = torture_create_kthread(bt_switcher, NULL, bt_switcher_task);
-	if (!ret && onoff_ms > 0 && IS_ENABLED(CONFIG_HOTPLUG_CPU))
-		ret = torture_create_kthread(bt_onoff, NULL, bt_onoff_task);
-	if (!ret && stat_interval > 0)
-		ret = torture_create_kthread(bt_statistics, NULL, bt_stats_task);
+	ret = bt_create_sources();
+	for (i = 0; !ret && i < ARRAY_SIZE(bt_jobs); i++) {
+		if (*bt_jobs[i].time > 0)
+			ret = _torture_create_kthread(bt_run_job, &bt_jobs[i], bt_jobs[i].name, "",
+						      "", &bt_jobs[i].task, NULL);
+	}
 	if (!ret && shutdown_secs > 0)
 		ret = torture_shutdown_init(shutdown_secs, bt_cleanup);
-	if (ret)
-		goto unwind;
-
-	torture_init_end();
-	return 0;
-
 unwind:
 	torture_init_end();
-	bt_cleanup();
+	if (ret)
+		bt_cleanup();
 	return ret;
 }
 

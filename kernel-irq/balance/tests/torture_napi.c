@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Torture test of the interrupt balancer's mover: NAPI polls that follow.
+ * Torture test of the interrupt balancer's mover: NAPI polls that follow
  *
  * Some of the interrupts belong to network devices, whose packets are numbers. An
  * interrupt brings some, and as often as not more of them come while the device is
- * polled, so that the instance uses up its budget and is polled again. The mover of
- * balance_torture.c has the instance go to and fro meanwhile.
+ * polled, so that the instance uses up its budget and is polled again. The mover has the
+ * instance go to and fro meanwhile.
  *
  * Each packet has to be received or to be counted as dropped. No instance may be
  * polled by two CPUs at a time, or by a softirq of a CPU that is not its list_owner,
@@ -13,7 +13,6 @@
  */
 #define pr_fmt(fmt) "irq_balance torture: " fmt
 
-#include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -34,51 +33,22 @@
 /* Time after which polls are forgotten, and not just late on a slow host */
 #define BT_NAPI_TIMEOUT	(30 * HZ)
 
-/**
- * struct bt_napi - A network device
- * @napi:	its NAPI instance
- * @dev:	dummy device, for @napi
- * @raise_random: of its interrupts
- * @poll_random: of its poller
- * @active:	packets arrive
- * @ring:	packets that have arrived and were not received
- * @sent:	packets
- * @dropped:	those that found the ring full
- * @polls:	of it
- * @received:	by the poller
- * @polling:	it is being polled
- * @again:	the last poll used up its budget
- * @cpu:	that did it
- */
+/* A network device */
 struct bt_napi {
 	struct napi_struct	napi;
-	struct net_device	*dev;
+	struct net_device	*dev;		/* dummy device, for @napi */
 	struct torture_random_state raise_random;
 	struct torture_random_state poll_random;
-	bool			active;
-	atomic_t		ring;
+	bool			active;		/* packets arrive */
+	atomic_t		ring;		/* packets that were not received yet */
 	atomic_long_t		sent;
-	atomic_long_t		dropped;
+	atomic_long_t		dropped;	/* they found the ring full */
 	unsigned long		polls;
 	unsigned long		received;
-	atomic_t		polling;
-	bool			again;
-	int			cpu;
+	atomic_t		polling;	/* it is being polled */
+	bool			again;		/* the last poll used up its budget */
+	int			cpu;		/* that did it */
 };
-
-static struct {
-	atomic_long_t	polls;
-	atomic_long_t	handed;
-	atomic_long_t	sent;
-	atomic_long_t	received;
-	atomic_long_t	dropped;
-	atomic_long_t	twice;
-	atomic_long_t	foreign;
-	atomic_long_t	forgotten;
-	atomic_long_t	missing;
-} bt_napi_stats;
-
-#define N(what) atomic_long_read(&bt_napi_stats.what)
 
 static void bt_napi_arrive(struct bt_napi *n, int packets)
 {
@@ -97,19 +67,15 @@ static int bt_napi_poll(struct napi_struct *napi, int budget)
 	struct bt_napi *n = container_of(napi, struct bt_napi, napi);
 	int work;
 
-	if (atomic_xchg(&n->polling, 1)) {
-		atomic_long_inc(&bt_napi_stats.twice);
-		pr_alert_ratelimited("!!! an instance is polled by two CPUs\n");
-	}
-	if (in_serving_softirq() && READ_ONCE(napi->list_owner) != smp_processor_id()) {
-		atomic_long_inc(&bt_napi_stats.foreign);
-		pr_alert_ratelimited("!!! an instance is polled by CPU%d, its owner is %d\n",
-				     smp_processor_id(), READ_ONCE(napi->list_owner));
-	}
-	atomic_long_inc(&bt_napi_stats.polls);
+	if (atomic_xchg(&n->polling, 1))
+		bt_fail(twice, "an instance is polled by two CPUs");
+	if (in_serving_softirq() && READ_ONCE(napi->list_owner) != smp_processor_id())
+		bt_fail(foreign, "an instance is polled by CPU%d, its owner is %d",
+			smp_processor_id(), READ_ONCE(napi->list_owner));
+	atomic_long_inc(&bt_stats.polls);
 	WRITE_ONCE(n->polls, n->polls + 1);
 	if (n->again && n->cpu != raw_smp_processor_id())
-		atomic_long_inc(&bt_napi_stats.handed);
+		atomic_long_inc(&bt_stats.handed);
 
 	udelay(BT_POLL_US);
 	if (torture_random(&n->poll_random) % 8)
@@ -126,29 +92,14 @@ static int bt_napi_poll(struct napi_struct *napi, int budget)
 	return work;
 }
 
-/**
- * bt_napi_raise - An interrupt of a device
- * @n:	the device
- *
- * Context: hard interrupt, or its forced thread.
- */
+/* An interrupt of a device */
 void bt_napi_raise(struct bt_napi *n)
 {
-	if (!n)
-		return;
 	bt_napi_arrive(n, torture_random(&n->raise_random) % 64);
 	napi_schedule(&n->napi);
 }
 
-/**
- * bt_napi_add - Make a device
- * @irq:	its interrupt
- * @how:	random; what the driver does in one way or another
- *
- * Context: process context, may sleep.
- *
- * Return: the device, or NULL if there is no memory
- */
+/* A device on that interrupt. @how: random, for what drivers do in one way or another. */
 struct bt_napi *bt_napi_add(unsigned int irq, unsigned int how)
 {
 	struct bt_napi *n = kzalloc_obj(*n);
@@ -168,34 +119,17 @@ struct bt_napi *bt_napi_add(unsigned int irq, unsigned int how)
 	return n;
 }
 
-/**
- * bt_napi_toggle - Have a device polled by a thread, or by softirqs
- * @n:		the device
- * @threaded:	by a thread
- *
- * Context: process context, may sleep.
- */
+/* Have a device polled by a thread, or by softirqs */
 void bt_napi_toggle(struct bt_napi *n, bool threaded)
 {
-	if (n)
-		dev_set_threaded(n->dev, threaded);
+	dev_set_threaded(n->dev, threaded);
 }
 
-/**
- * bt_napi_del - Take a device down
- * @n:	the device, whose handler does not run any more
- *
- * Half of them are taken down while they are polled.
- *
- * Context: process context, may sleep.
- */
+/* Take a device down whose handler does not run any more: half of them while they are polled */
 void bt_napi_del(struct bt_napi *n)
 {
 	unsigned long end = jiffies + BT_NAPI_TIMEOUT;
 	unsigned long left, lost, polls;
-
-	if (!n)
-		return;
 
 	if (get_random_u8() & 1)
 		WRITE_ONCE(n->active, false);
@@ -204,8 +138,7 @@ void bt_napi_del(struct bt_napi *n)
 	       (!READ_ONCE(n->active) || READ_ONCE(n->polls) == polls))
 		schedule_timeout_uninterruptible(1);
 	if (!time_before(jiffies, end)) {
-		atomic_long_inc(&bt_napi_stats.forgotten);
-		pr_alert("!!! an instance is not polled any more, state %lx\n", n->napi.state);
+		bt_fail(forgotten, "an instance is not polled any more, state %lx", n->napi.state);
 		/* It is on some list and must not go away */
 		__module_get(THIS_MODULE);
 		return;
@@ -215,38 +148,15 @@ void bt_napi_del(struct bt_napi *n)
 
 	left = atomic_read(&n->ring);
 	lost = atomic_long_read(&n->sent) - n->received - atomic_long_read(&n->dropped) - left;
-	if (lost) {
-		atomic_long_inc(&bt_napi_stats.missing);
-		pr_alert("!!! packets: sent %ld, received %lu, dropped %ld, left %lu\n",
-			 atomic_long_read(&n->sent), n->received,
-			 atomic_long_read(&n->dropped), left);
-	}
-	atomic_long_add(atomic_long_read(&n->sent), &bt_napi_stats.sent);
-	atomic_long_add(n->received, &bt_napi_stats.received);
-	atomic_long_add(atomic_long_read(&n->dropped) + left, &bt_napi_stats.dropped);
+	if (lost)
+		bt_fail(missing, "packets: sent %ld, received %lu, dropped %ld, left %lu",
+			atomic_long_read(&n->sent), n->received,
+			atomic_long_read(&n->dropped), left);
+	atomic_long_add(atomic_long_read(&n->sent), &bt_stats.sent);
+	atomic_long_add(n->received, &bt_stats.received);
+	atomic_long_add(atomic_long_read(&n->dropped) + left, &bt_stats.dropped);
 
 	netif_napi_del(&n->napi);
 	free_netdev(n->dev);
 	kfree(n);
-}
-
-/**
- * bt_napi_print - Say what has happened
- */
-void bt_napi_print(void)
-{
-	pr_alert("NAPI: polls %ld, handed over %ld, packets sent %ld, received %ld, dropped %ld; polled twice %ld, by a foreign CPU %ld, forgotten %ld, missing %ld\n",
-		 N(polls), N(handed), N(sent), N(received), N(dropped), N(twice), N(foreign),
-		 N(forgotten), N(missing));
-}
-
-/**
- * bt_napi_failed - Whether anything was wrong
- *
- * Return: true if it was
- */
-bool bt_napi_failed(void)
-{
-	return N(twice) || N(foreign) || N(forgotten) || N(missing) ||
-	       N(sent) != N(received) + N(dropped);
 }

@@ -3,13 +3,13 @@
 """irqload [OPTIONS]: show the cost of each interrupt, a live table of the load map
 
 Reads the cumulative files of the interrupt balancer in /sys/kernel/irq/N/ and
-shows their differences. Writes nothing and needs no privileges. Works
-with the balancer in "observe" as well as "on".
+shows their differences. Writes nothing. Needs no privileges, but for the loads of the
+CPUs, which are in debugfs. Works with the balancer in "observe" as well as "on".
 
   --interval S   seconds between two readings (2)
   --once         one table and out
   --count N      N tables and out
-  --sort KEY     cost (default), hard, soft, thread, rate, ns, max, cpu, irq, name
+  --sort KEY     cost (default), hard, soft, thread, rate, ns, cpu, irq, name
   --all          also interrupts that did not occur
   --json         a JSON object per interval, one a line, instead of the tables
   --from FILE    show a recording of --json ("-": standard input) instead of measuring;
@@ -20,8 +20,7 @@ with the balancer in "observe" as well as "on".
 
 Columns: % of a CPU, in all and spent in the handlers (hard), in softirqs (soft)
 and in interrupt threads (thread); ns per interrupt, all three; interrupts per
-second; the longest run of the handlers lately; the CPU that is interrupted; whether
-the balancer may move it, or why not. Above them each CPU's interrupt load, and
+second; the CPU that is interrupted; whether the balancer may move it, or why not. Above them each CPU's interrupt load, and
 the part of it (base) that cannot be moved, as the balancer's last pass saw them.
 
 Status: 0; 1 where there is nothing to measure; 2 wrong usage.
@@ -36,7 +35,7 @@ import sys
 import time
 
 SUMS = ('hard_ns', 'soft_ns', 'thread_ns', 'count')
-FILES = ('load_time_ns', 'load_soft_ns', 'load_thread_ns', 'load_count')
+FILES = ('load_time_ns', 'load_soft_ns', 'load_thread_ns', 'per_cpu_count')
 FORMAT = 'irqload 1'
 
 
@@ -54,18 +53,17 @@ def read(path):
 
 
 def number(path):
-    """The number in a file, None if there is none."""
-    text = read(path)
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    """The number in a file, or the sum of numbers by commas; None if there is none."""
+    words = (read(path) or '').split(',')
+    return sum(map(int, words)) if all(w.isascii() and w.isdigit() for w in words) else None
 
 
-def numbered(path, prefix=''):
-    """Names in a directory that are PREFIX and a number: the numbers."""
+def numbered(path):
+    """Names in a directory that are a number."""
     try:
         names = os.listdir(path)
     except OSError:
         return []
-    names = [n[len(prefix):] for n in names if n.startswith(prefix)]
     return sorted(int(n) for n in names if n.isascii() and n.isdigit())
 
 
@@ -74,6 +72,7 @@ class Source:
 
     def __init__(self, sysfs='/sys', procfs='/proc', clock=time.monotonic_ns):
         self.irqs, self.balancer, self.procfs, self.clock = sysfs + '/kernel/irq', sysfs + '/kernel/irq_balance', procfs, clock
+        self.table = sysfs + '/kernel/debug/irq_balance/cpus'
         self.before = {}
         self.began = None
 
@@ -95,11 +94,8 @@ class Source:
         return 'as root: echo observe > %s/state' % self.balancer
 
     def cpus(self):
-        for cpu in numbered(self.balancer, 'cpu'):
-            load, base = (number('%s/cpu%d/%s' % (self.balancer, cpu, name))
-                          for name in ('load_ns_per_s', 'base_ns_per_s'))
-            if load is not None:
-                yield {'cpu': cpu, 'load_ns_per_s': load, 'base_ns_per_s': base}
+        names, *rows = [line.split() for line in (read(self.table) or '').splitlines()] or [[]]
+        return [dict(zip(names, map(int, row))) for row in rows]
 
     def counters(self, irq):
         """(clock, sums) of one interrupt; None if it has no handler or went away."""
@@ -113,15 +109,14 @@ class Source:
         path = '%s/%d/' % (self.irqs, irq)
         cpus = read('%s/irq/%d/effective_affinity_list' % (self.procfs, irq)) if self.procfs else None
         return {'irq': irq, 'name': read(path + 'actions') or '', 'chip': read(path + 'chip_name') or '',
-                'max_ns': number(path + 'load_max_ns'), 'cpus': cpus or '',
-                'status': read(path + 'balance_status') or ''}
+                'cpus': cpus or '', 'status': read(path + 'balance_status') or ''}
 
     def sample(self):
         """The changes since the last call, as an object for --json."""
         now = self.clock()
         record = {'format': FORMAT, 'time': round(time.time(), 3), 'state': self.state() or '',
                   'seconds': (now - self.began) / 1e9 if self.began is not None else 0.0,
-                  'cpus': list(self.cpus()), 'irqs': []}
+                  'cpus': self.cpus(), 'irqs': []}
         after = {}
         for irq in numbered(self.irqs):
             reading = self.counters(irq)
@@ -168,7 +163,7 @@ def total(records):
     for row in (row for record in records for row in record['irqs']):
         known = rows.setdefault(row['irq'], dict(row, seconds=0.0, **dict.fromkeys(SUMS, 0)))
         sums = {key: known[key] + row[key] for key in SUMS + ('seconds',)}
-        rows[row['irq']] = dict(row, max_ns=max(known['max_ns'] or 0, row['max_ns'] or 0), **sums)
+        rows[row['irq']] = dict(row, **sums)
     result = dict(records[-1], seconds=sum(r['seconds'] for r in records), irqs=list(rows.values()))
     cpus = {}
     for record in records:
@@ -203,7 +198,6 @@ KEYS = {
     'thread': lambda row: -row['thread_ns'] / row['seconds'],
     'rate': lambda row: -row['count'] / row['seconds'],
     'ns': lambda row: -(per_interrupt(row) or 0),
-    'max': lambda row: -(row['max_ns'] or 0),
     'cpu': lambda row: (not row['cpus'], [int(p) if p.isdigit() else 0 for p in row['cpus'].replace('-', ',').split(',')],
                         -cost(row) / row['seconds']),
     'irq': lambda row: row['irq'],
@@ -235,17 +229,14 @@ def table(record, sort='cost', everything=False, width=100, advice=''):
         lines.append('nothing is measured. ' + advice)
     lines += per_cpu(record, width)
 
-    def known(value, form='%d'):
-        return '-' if value is None else form % value
-
-    cells = [('irq', 'name', 'chip', 'cpu%', 'hard', 'soft', 'thread', 'ns/irq', 'rate/s', 'max ns', 'on', 'moves')]
+    cells = [('irq', 'name', 'chip', 'cpu%', 'hard', 'soft', 'thread', 'ns/irq', 'rate/s', 'on', 'moves')]
     for r in rows:
         shares = ['%.2f' % percent(ns, r['seconds']) for ns in (cost(r), r['hard_ns'], r['soft_ns'], r['thread_ns'])]
         # Without the device's address
         chip = re.sub(r'-[0-9a-f]{4,}:[0-9a-f]{2}:.*', '', r['chip'])
-        cells.append(('%d' % r['irq'], r['name'], chip, *shares, known(per_interrupt(r), '%.0f'),
-                      '%.0f' % (r['count'] / r['seconds']), known(r['max_ns']), r['cpus'] or '-', r['status']))
-    left = (1, 2, 11)
+        cells.append(('%d' % r['irq'], r['name'], chip, *shares, '%.0f' % per_interrupt(r) if r['count'] else '-',
+                      '%.0f' % (r['count'] / r['seconds']), r['cpus'] or '-', r['status']))
+    left = (1, 2, 10)
     sizes = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     # Only names may be cut
     for i in (1, 2):

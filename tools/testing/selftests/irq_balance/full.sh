@@ -78,10 +78,10 @@ if [ "$BREAK" = move ]; then
 		"$INJECT" "$i" 3 200 >/dev/null 2>&1
 	done
 fi
-value "$BALANCER/stats/failed_no_vector" before
+before=$(statistic failed_no_vector)
 state on
 sleep 5
-value "$BALANCER/stats/failed_no_vector" now
+now=$(statistic failed_no_vector)
 [ $((now - before)) -ge 1 ] && [ $((now - before)) -le 4 ] && ! on "$full"
 result "no vector left: it is counted, and not tried again and again" $? \
 	"CPU$full with ${#fillers[@]} others, counted $((now - before)): $(places "${SOURCES[@]}")"

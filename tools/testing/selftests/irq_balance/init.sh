@@ -54,7 +54,7 @@ gets_spread() {
 	places "after about $((tries * 100)) ms"
 	is_spread
 }
-moves() { cat $balancer/stats/moves_rotate; }
+moves() { sed -n 's/^moves_rotate //p' /sys/kernel/debug/irq_balance/stats; }
 restless() {
 	for word in interval_ms=20 rotate_ms=20 policy=rotate state=on; do
 		echo "${word#*=}" >"$balancer/${word%=*}"

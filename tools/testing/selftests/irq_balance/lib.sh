@@ -18,6 +18,7 @@ DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LC_ALL=C
 BALANCER=/sys/kernel/irq_balance
 IRQS=/sys/kernel/irq
+DEBUG=/sys/kernel/debug/irq_balance
 INJECT=$DIR/inject
 BREAK=${BREAK:-}
 TMP=$(mktemp -d) || exit 1
@@ -53,6 +54,7 @@ skip_all() {
 begin() {
 	ktap_print_header
 	[ "$(id -u)" = 0 ] || skip_all "must be root"
+	[ -d $DEBUG ] || mount -t debugfs nodev /sys/kernel/debug 2>/dev/null
 	[ -w $BALANCER/state ] || skip_all "no $BALANCER/state: CONFIG_IRQ_BALANCE is not set"
 	trap cleanup EXIT
 	trap 'exit 1' INT TERM
@@ -75,6 +77,10 @@ value() { # file: its first line, without a new process
 	local line=
 	{ read -r line <"$1"; } 2>/dev/null
 	printf -v "$2" %s "$line"
+}
+
+statistic() { # name: its value
+	sed -n "s/^$1 //p" $DEBUG/stats
 }
 
 cpu_of() {
