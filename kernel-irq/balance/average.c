@@ -41,11 +41,6 @@ static u64 irq_balance_blend(u64 old, u64 new, u32 ms, u32 history)
 	return old - div_u64((old - new) * ms, history + ms);
 }
 
-static u64 irq_balance_apart_by(u64 a, u64 b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Starts anew from the mean of @age_ms */
 static void irq_balance_restart(struct irq_balance_average *avg, u64 mean, u32 age_ms)
 {
@@ -57,11 +52,11 @@ static void irq_balance_restart(struct irq_balance_average *avg, u64 mean, u32 a
 }
 
 /*
- * Takes in a window that is far off. If the last one was far off in the other
- * direction, the load swings and is not followed. The first window of a run has the
- * step somewhere inside and does not count.
+ * Takes in a window that is far off; returns whether it completes a step. If the last
+ * one was far off in the other direction, the load swings and is not followed. The
+ * first window of a run has the step somewhere inside and does not count.
  */
-static void irq_balance_take_far(struct irq_balance_average *avg, u64 rate, u32 ms)
+static bool irq_balance_take_far(struct irq_balance_average *avg, u64 rate, u32 ms)
 {
 	bool up = rate > avg->mean;
 
@@ -78,28 +73,19 @@ static void irq_balance_take_far(struct irq_balance_average *avg, u64 rate, u32 
 	}
 	avg->up = up;
 	avg->far_ms = 0;
-	if (avg->run_ms > IRQ_BALANCE_STEP_MS)
-		irq_balance_restart(avg, avg->run, avg->run_ms);
+	if (avg->run_ms <= IRQ_BALANCE_STEP_MS)
+		return false;
+	irq_balance_restart(avg, avg->run, avg->run_ms);
+	return true;
 }
 
-/**
- * irq_balance_average_off - How far off the mean a window has to be for a step
- * @avg:	the average
- *
- * Return: ns/s on a CPU of capacity 1024
- */
+/* How far off the mean a window has to be for a step, ns/s */
 u64 irq_balance_average_off(const struct irq_balance_average *avg)
 {
 	return max(avg->mean / 4, 3 * avg->dev);
 }
 
-/**
- * irq_balance_average_error - How far off the mean may be
- * @avg:	the average
- *
- * Return: ns/s on a CPU of capacity 1024: the deviation, and more as long as there
- * is little history
- */
+/* How far off the mean may be, ns/s: the deviation, and more with little history */
 u64 irq_balance_average_error(const struct irq_balance_average *avg)
 {
 	u64 unknown = div_u64((avg->mean >> UNKNOWN_SHIFT) * UNKNOWN_MS, UNKNOWN_MS + avg->age_ms);
@@ -140,18 +126,14 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	avg->far_ms = min(avg->far_ms + ms, SWING_MS);
 	avg->recent = irq_balance_blend(avg->recent, rate, ms, min(avg->age_ms, RECENT_MS));
 	/* As long as there is no more history than that, single windows have to do */
-	off = irq_balance_apart_by(avg->age_ms < RECENT_MS ? rate : avg->recent, avg->mean);
-	avg->dev = irq_balance_blend(avg->dev, off, ms,
-				     min(avg->age_ms, MEAN_MS));
+	off = abs_diff(avg->age_ms < RECENT_MS ? rate : avg->recent, avg->mean);
+	avg->dev = irq_balance_blend(avg->dev, off, ms, min(avg->age_ms, MEAN_MS));
 	/* The mean comes closer during a run */
 	off = irq_balance_average_off(avg);
 	if (avg->run_ms)
 		off -= off / 4;
-	if (follow && irq_balance_apart_by(rate, avg->mean) > off) {
-		u32 age_ms = avg->age_ms;
-
-		irq_balance_take_far(avg, rate, ms);
-		if (avg->age_ms != age_ms)
+	if (follow && abs_diff(rate, avg->mean) > off) {
+		if (irq_balance_take_far(avg, rate, ms))
 			return;
 	} else {
 		avg->run_ms = 0;

@@ -20,38 +20,23 @@
 /* Windows that are far off for so long (ms) are a step; less history is none */
 #define IRQ_BALANCE_STEP_MS	100U
 
-/**
- * struct irq_balance_average - A load: its mean, and how far it deviates from it
- * @total:	cumulative time (ns) at the last window's end
- * @mean:	ns/s, over about twenty seconds, or since the last step
- * @recent:	ns/s, over about one second
- * @dev:	ns/s, the mean distance of @recent from @mean
- * @run:	ns/s, the mean over the windows of the present run
- * @age_ms:	history behind @mean, saturating
- * @run_ms:	length of the present run of windows far from @mean, 0: none
- * @far_ms:	time since the last window far from @mean, saturating
- * @up:		whether the last window far from @mean was above it
- * @turned:	whether windows have been far from @mean on both sides of it
- * @seen:	whether @total is valid
- *
- * A zeroed one has seen nothing.
- */
+/* A load: its mean, and how far it deviates from it. A zeroed one has seen nothing. */
 struct irq_balance_average {
-	u64	total;
-	u64	mean;
-	u64	recent;
-	u64	dev;
-	u64	run;
-	u32	age_ms;
-	u32	run_ms;
-	u32	far_ms;
-	bool	up;
-	bool	turned;
-	bool	seen;
+	u64	total;		/* cumulative time (ns) at the last window's end */
+	u64	mean;		/* ns/s, over about twenty seconds, or since the last step */
+	u64	recent;		/* ns/s, over about one second */
+	u64	dev;		/* ns/s, the mean distance of @recent from @mean */
+	u64	run;		/* ns/s, the mean over the windows of the present run */
+	u32	age_ms;		/* history behind @mean, saturating */
+	u32	run_ms;		/* length of the run of windows far from @mean, 0: none */
+	u32	far_ms;		/* time since the last window far from @mean, saturating */
+	bool	up;		/* that one was above it */
+	bool	turned;		/* windows have been far from @mean on both sides of it */
+	bool	seen;		/* @total is valid */
 };
 
-void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
-				u64 elapsed, u32 capacity, bool follow);
+void irq_balance_average_update(struct irq_balance_average *avg, u64 total, u64 elapsed,
+				u32 capacity, bool follow);
 u64 irq_balance_average_off(const struct irq_balance_average *avg);
 u64 irq_balance_average_error(const struct irq_balance_average *avg);
 

@@ -577,7 +577,6 @@ static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned i
 		struct irq_desc *desc = map->descs[i];
 		struct irq_balance_entry *entry = desc->balance->entry;
 
-		irq_load_set_limit(desc, irq->state->limit);
 		if (irq->state->moved == now)
 			WRITE_ONCE(entry->from, entry->origin);
 		WRITE_ONCE(entry->proposal,
@@ -659,14 +658,13 @@ static u64 irq_balance_run(void)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	now = ktime_get_ns();
-	irq_load_set_kick(&irq_balance_kick_irq_work,
-			  irq_balance_heavy_limit(&irq_balance_settings));
 	irq_balance_collect(map, now);
 	policy->asked = asked;
 	policy->observe = !irq_balance_moves();
 	policy->kicked = xchg(&irq_balance_kicked, false);
 	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
 				 map->irqs, map->nr);
+	irq_load_set_kick(&irq_balance_kick_irq_work, policy->limit);
 	irq_balance_stats.passes++;
 	irq_balance_trace(map);
 	if (trace_irq_balance_plan_enabled())

@@ -12,7 +12,6 @@
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
-#include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -24,17 +23,14 @@
 /* Items of two CPUs that are shared out anew, at most 64 */
 #define PAIR_MAX	40U
 
+/* Load (ns/s) of a CPU from which its node lets interrupts go, and takes them back */
+#define NODE_LIMIT	(IRQ_BALANCE_FULL / 100 * 80)
+#define NODE_BACK	(NODE_LIMIT / 8 * 7)
+
 /* Domains are compared in units of 2^20 ns/s: a thousandth of a CPU */
 #define BUSY_SHIFT	20
 
-/**
- * irq_balance_may - Whether an item may be at a CPU
- * @w:		workspace
- * @it:		the item
- * @pos:	position of the CPU
- *
- * Return: true if it may; a CPU without room keeps what it has
- */
+/* Whether an item may be at a CPU; a CPU without room keeps what it has */
 bool irq_balance_may(const struct irq_balance_work *w, const struct irq_balance_item *it, u32 pos)
 {
 	if (pos == it->home)
@@ -52,12 +48,7 @@ static void irq_balance_charge(struct irq_balance_work *w, u32 pos, u64 cost)
 		w->domain[level][w->first[level][pos]].busy += cost;
 }
 
-/**
- * irq_balance_put - Put an item on a CPU
- * @w:		workspace
- * @it:		the item, wherever it was
- * @pos:	position of the CPU, or IRQ_BALANCE_NOWHERE
- */
+/* Puts an item on a CPU, or on IRQ_BALANCE_NOWHERE */
 void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
 {
 	u32 self = it - w->items;
@@ -84,10 +75,7 @@ void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u3
 	}
 }
 
-/**
- * irq_balance_home - Everything where it is
- * @w:	workspace, with @fixed and @items
- */
+/* Puts every item where it is */
 void irq_balance_home(struct irq_balance_work *w)
 {
 	u32 level, pos, i;
@@ -192,34 +180,34 @@ static void irq_balance_fill(struct irq_balance_work *w)
 	}
 }
 
-/* Takes the heaviest off CPUs above a limit, puts back what fits after all */
-static void irq_balance_strip(struct irq_balance_work *w)
+/* Home again where there is room, the lightest first: fewest moves */
+static void irq_balance_undo(struct irq_balance_work *w)
 {
-	u64 limit = w->enough;
 	struct irq_balance_item *it = w->items + w->nr;
 
-	while (it-- > w->items)
-		irq_balance_put(w, it, it->stay ? it->home : IRQ_BALANCE_NOWHERE);
-	for (it = w->items; it < w->items + w->nr; it++) {
-		if (it->stay && w->load[it->home] > limit)
-			irq_balance_put(w, it, IRQ_BALANCE_NOWHERE);
-	}
 	while (it-- > w->items) {
-		if (it->place == IRQ_BALANCE_NOWHERE && it->stay &&
-		    w->load[it->home] + irq_balance_cost(w, it->load, it->home) <= limit)
+		if (it->stay && it->place != it->home &&
+		    w->load[it->home] + irq_balance_cost(w, it->load, it->home) <= w->enough)
 			irq_balance_put(w, it, it->home);
 	}
 }
 
-/**
- * irq_balance_relieve - Take load off a CPU by one move or one swap
- * @w:		workspace
- * @from:	the CPU
- * @most:	ns/s that neither it nor the other CPU may have afterwards
- *
- * Takes the first one that leaves both good enough, or else the best.
- *
- * Return: whether that was done
+/* Takes the heaviest off CPUs that are not good enough, puts back what fits after all */
+static void irq_balance_strip(struct irq_balance_work *w)
+{
+	struct irq_balance_item *it;
+
+	irq_balance_home(w);
+	for (it = w->items; it < w->items + w->nr; it++) {
+		if (!it->stay || w->load[it->home] > w->enough)
+			irq_balance_put(w, it, IRQ_BALANCE_NOWHERE);
+	}
+	irq_balance_undo(w);
+}
+
+/*
+ * Takes load off a CPU by one move or one swap that leaves it and the other CPU
+ * with at most @most: the first one that leaves both good enough, or else the best.
  */
 static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
 {
@@ -372,14 +360,6 @@ static u32 irq_balance_worst(const struct irq_balance_work *w)
 	return worst;
 }
 
-static void irq_balance_thaw(struct irq_balance_work *w)
-{
-	u32 pos;
-
-	for (pos = 0; pos < w->nr_cpus; pos++)
-		w->flags[pos] &= ~IRQ_BALANCE_FROZEN;
-}
-
 static u64 irq_balance_top(const struct irq_balance_work *w)
 {
 	u32 worst = irq_balance_worst(w);
@@ -387,21 +367,26 @@ static u64 irq_balance_top(const struct irq_balance_work *w)
 	return worst == IRQ_BALANCE_NOWHERE ? 0 : w->load[worst];
 }
 
-/* Relieves the worst CPU as long as a move or a swap does, then the next one */
-static void irq_balance_descend_steps(struct irq_balance_work *w)
+/*
+ * Relieves the worst CPU as long as a move or a swap does, then the next one: with @each
+ * as long as each step is worth it, otherwise until all are good enough.
+ */
+static void irq_balance_descend_steps(struct irq_balance_work *w, bool each)
 {
-	u32 worst;
+	u32 worst, pos;
 
-	while ((worst = irq_balance_worst(w)) != IRQ_BALANCE_NOWHERE &&
-	       w->load[worst] > w->enough && w->spent < w->until) {
-		u64 most = w->load[worst] - 1;
+	while ((worst = irq_balance_worst(w)) != IRQ_BALANCE_NOWHERE && w->spent < w->until) {
+		u64 load = w->load[worst], least = each ? irq_balance_need(w, load) : 1;
 
+		if (each ? least >= load : load <= w->enough)
+			break;
 		w->spent += w->nr_cpus;
-		if (!irq_balance_relieve(w, worst, most) &&
-		    !irq_balance_relieve_pair(w, worst, most))
+		if (!irq_balance_relieve(w, worst, load - least) &&
+		    (each || !irq_balance_relieve_pair(w, worst, load - least)))
 			w->flags[worst] |= IRQ_BALANCE_FROZEN;
 	}
-	irq_balance_thaw(w);
+	for (pos = 0; pos < w->nr_cpus; pos++)
+		w->flags[pos] &= ~IRQ_BALANCE_FROZEN;
 }
 
 /* The same with chains of moves, which cost more to find */
@@ -410,36 +395,17 @@ static void irq_balance_descend(struct irq_balance_work *w)
 	u32 worst;
 
 	do {
-		irq_balance_descend_steps(w);
+		irq_balance_descend_steps(w, false);
 		worst = irq_balance_worst(w);
 	} while (worst != IRQ_BALANCE_NOWHERE && w->load[worst] > w->enough &&
 		 irq_balance_relieve_chain(w, worst, w->load[worst] - 1));
 }
 
-/**
- * irq_balance_settle - Relieve each CPU, the worst first, where it is worth it
- * @w:		workspace, with a placement
- * @set:	settings
- *
- * Only single moves and swaps that gain enough for themselves.
- */
-void irq_balance_settle(struct irq_balance_work *w, const struct irq_balance_settings *set)
+/* Relieves each CPU, the worst first, by moves and swaps that each gain enough */
+void irq_balance_settle(struct irq_balance_work *w)
 {
 	w->until = w->spent + IRQ_BALANCE_LOOK;
-	while (w->spent < w->until) {
-		u32 worst = irq_balance_worst(w);
-		u64 need;
-
-		if (worst == IRQ_BALANCE_NOWHERE)
-			break;
-		w->spent += w->nr_cpus;
-		need = irq_balance_need(set, w->load[worst]);
-		if (need >= w->load[worst])
-			break;
-		if (!irq_balance_relieve(w, worst, w->load[worst] - need))
-			w->flags[worst] |= IRQ_BALANCE_FROZEN;
-	}
-	irq_balance_thaw(w);
+	irq_balance_descend_steps(w, true);
 }
 
 static void irq_balance_keep(struct irq_balance_work *w)
@@ -501,7 +467,7 @@ static void irq_balance_iterate(struct irq_balance_work *w)
 		u64 top;
 
 		irq_balance_perturb(w);
-		irq_balance_descend_steps(w);
+		irq_balance_descend_steps(w, false);
 		top = irq_balance_top(w);
 		if (top < least) {
 			least = top;
@@ -513,18 +479,6 @@ static void irq_balance_iterate(struct irq_balance_work *w)
 		}
 	}
 	irq_balance_restore(w);
-}
-
-/* Home again where there is room: fewest moves */
-static void irq_balance_undo(struct irq_balance_work *w)
-{
-	struct irq_balance_item *it;
-
-	for (it = w->items; it < w->items + w->nr; it++) {
-		if (it->stay && it->place != it->home &&
-		    w->load[it->home] + irq_balance_cost(w, it->load, it->home) <= w->enough)
-			irq_balance_put(w, it, it->home);
-	}
 }
 
 /*
@@ -558,7 +512,7 @@ static u64 irq_balance_bound(struct irq_balance_work *w)
 }
 
 /* One placement, for the nodes that hold */
-static void irq_balance_solve(struct irq_balance_work *w, const struct irq_balance_settings *set)
+static void irq_balance_solve(struct irq_balance_work *w)
 {
 	u64 bound = irq_balance_bound(w);
 
@@ -570,11 +524,11 @@ static void irq_balance_solve(struct irq_balance_work *w, const struct irq_balan
 	irq_balance_undo(w);
 	irq_balance_iterate(w);
 	irq_balance_undo(w);
-	irq_balance_settle(w, set);
+	irq_balance_settle(w);
 }
 
 /* A node whose worst CPU is too full lets its devices' interrupts go, one by one */
-static bool irq_balance_spill(struct irq_balance_work *w, u64 limit)
+static bool irq_balance_spill(struct irq_balance_work *w)
 {
 	u32 i, worst = IRQ_BALANCE_NOWHERE;
 
@@ -584,7 +538,7 @@ static bool irq_balance_spill(struct irq_balance_work *w, u64 limit)
 
 		if (it->held && it->place >= it->first && it->place < it->end &&
 		    !(flags & IRQ_BALANCE_OPEN) &&
-		    w->load[it->place] > (flags & IRQ_BALANCE_AWAY ? limit / 8 * 7 : limit) &&
+		    w->load[it->place] > (flags & IRQ_BALANCE_AWAY ? NODE_BACK : NODE_LIMIT) &&
 		    (worst == IRQ_BALANCE_NOWHERE || w->load[it->place] > w->load[worst]))
 			worst = it->place;
 	}
@@ -640,18 +594,8 @@ static bool irq_balance_bind(struct irq_balance_work *w, struct irq_balance_item
 	return true;
 }
 
-static int irq_balance_heavier(const void *a, const void *b)
-{
-	const struct irq_balance_item *x = a, *y = b;
-
-	if (x->load != y->load)
-		return x->load > y->load ? -1 : 1;
-	return x->irq < y->irq ? -1 : 1;
-}
-
 /* Whether any CPU could gain enough */
-static bool irq_balance_hope(const struct irq_balance_work *w,
-			     const struct irq_balance_settings *set)
+static bool irq_balance_hope(const struct irq_balance_work *w)
 {
 	u64 low = ~0ULL;
 	u32 pos, i, fast = ~0U;
@@ -667,30 +611,21 @@ static bool irq_balance_hope(const struct irq_balance_work *w,
 		u64 least = max(low, (it->load * fast) >> IRQ_BALANCE_SCALE_SHIFT);
 
 		if (!it->stay ||
-		    w->load[it->home] >= least + irq_balance_need(set, w->load[it->home]))
+		    w->load[it->home] >= least + irq_balance_need(w, w->load[it->home]))
 			return true;
 	}
 	return false;
 }
 
-/**
- * irq_balance_place - Find the placement that is wanted
- * @w:		workspace, with @fixed and @items
- * @set:	settings
- * @effort:	steps of work
- *
- * Nodes hold their devices' interrupts at first. Those whose worst CPU passes the
- * limit let them go, the worst first, and it is tried again. If bringing remote
- * interrupts back would make the worst CPU worse, they may stay.
- *
- * Return: false if no CPU could gain enough; then everything is at home
+/*
+ * Finds the placement. Nodes hold their devices' interrupts at first. Those whose
+ * worst CPU passes the limit let go, the worst first, and the search begins again. If
+ * bringing remote interrupts back would make the worst CPU worse, they may stay.
+ * Returns false if no CPU could gain enough; then everything is at home.
  */
-bool irq_balance_place(struct irq_balance_work *w,
-		       const struct irq_balance_settings *set, u32 effort)
+bool irq_balance_place(struct irq_balance_work *w, u32 effort)
 {
-	u64 limit = IRQ_BALANCE_FULL / 100 * set->node_limit;
-	bool relaxed = false, again = true;
-	bool first = true;
+	bool relaxed = false, first = true, again = true;
 	u32 i;
 
 	irq_balance_home(w);
@@ -703,31 +638,21 @@ bool irq_balance_place(struct irq_balance_work *w,
 
 		for (i = 0; i < w->nr; i++)
 			remote |= irq_balance_bind(w, &w->items[i], relaxed);
-		if (first && !irq_balance_hope(w, set))
+		if (first && !irq_balance_hope(w))
 			return false;
 		w->until = min(w->spent + effort, EFFORT_MAX);
-		irq_balance_solve(w, set);
-		again = set->node_limit < 100 && irq_balance_spill(w, limit);
+		irq_balance_solve(w);
+		again = irq_balance_spill(w);
 		/* No time to see whether others are relieved when the worst lets go */
-		while (w->spent >= 8 * IRQ_BALANCE_LOOK && again && irq_balance_spill(w, limit))
+		while (w->spent >= 8 * IRQ_BALANCE_LOOK && again && irq_balance_spill(w))
 			;
 		if (again)
 			continue;
-		if (relaxed) {
+		if (relaxed)
 			irq_balance_bring_back(w);
-		} else if (remote && irq_balance_top(w) > w->worst) {
-			relaxed = true;
+		else if (remote && irq_balance_top(w) > w->worst)
 			again = true;
-		}
+		relaxed = again;
 	}
 	return true;
-}
-
-/**
- * irq_balance_sort - Sort the items, heaviest first
- * @w:	workspace, no placement made yet
- */
-void irq_balance_sort(struct irq_balance_work *w)
-{
-	sort(w->items, w->nr, sizeof(*w->items), irq_balance_heavier, NULL);
 }

@@ -2,14 +2,13 @@
 /**
  * DOC: irq-balance-plan
  *
- * The problem
- * ~~~~~~~~~~~
+ * Goal
+ * ~~~~
  *
- * The core gives an interrupt to a CPU once, without knowing what it will
- * cost, and leaves it there. Two busy devices may share a CPU for ever while
- * other CPUs idle. Moving interrupts about is no cure in itself: a move costs
- * cache warmth and may delay packets. So the planner stands still unless a
- * change is worth it.
+ * The core gives an interrupt to a CPU once, without knowing what it will cost, and
+ * leaves it there. Two busy devices may share a CPU for ever while other CPUs idle. But
+ * a move costs cache warmth and may delay packets. So the planner asks for moves only
+ * where they gain enough.
  *
  * Loads
  * ~~~~~
@@ -17,8 +16,7 @@
  * The load of an interrupt is the CPU time per second that it causes, scaled to
  * a CPU of capacity 1024. On a CPU of capacity C it takes 1024/C times as much.
  * The load of a CPU is the sum over its interrupts and its base load: softirq
- * and interrupt time that belongs to no interrupt in the load map. The worst CPU
- * is the one with the highest load.
+ * and interrupt time that belongs to no interrupt in the load map.
  *
  * Each load is known by its mean over about 20 s, and by its deviation: the mean
  * distance between the mean over 1 s and that over 20 s. The mean may be off by
@@ -26,8 +24,7 @@
  * half of that after 20 s, by a third after 40 s, and so on. In the first 2.5 s
  * both count twice. If a load is off its mean by more than a quarter and more
  * than three deviations for 100 ms, that is a step, and the mean starts anew. A
- * step back within a minute is not followed: bursts and swings are known by
- * their mean and their deviation.
+ * step back within a minute is not followed.
  *
  * An interrupt above the share ``heavy`` of a CPU (2 %) is heavy until it falls
  * below three quarters of it. Light interrupts are not moved.
@@ -39,9 +36,8 @@
  *    the balancer's own list. A CPU that ran out of vectors gets no more
  *    interrupts for a while.
  * 2. Node. The node of a device holds its interrupts until its worst CPU passes
- *    ``node_limit`` (80 %) although they are spread inside the node. They are
- *    brought back when that leaves it at seven eighths of the limit, is worth a
- *    move and makes the worst CPU no worse.
+ *    80 % although they are spread inside the node. They are brought back when that
+ *    leaves it at 70 %, is worth a move and makes the worst CPU no worse.
  * 3. Placement. The lowest load of the worst CPU is searched for, with as few
  *    moves as possible; loads within 1 % are equal. Where the worst CPU cannot
  *    be relieved, the next ones are. Interrupts that move anyway go where they
@@ -49,10 +45,9 @@
  * 4. Gain. Moves that have CPUs in common are one plan. Its gain is the load of
  *    the worst of these CPUs before it minus the highest load after it. Loads
  *    that are on both sides of this difference cancel out; what all others may
- *    be off by, as the root of the sum of the squares, is taken off. What is
- *    left has to be ``min_gain`` (5 %) of the
- *    worst CPU's load, and half of what makes an interrupt heavy. A move from a
- *    CPU that is not allowed needs no gain.
+ *    be off by, as the root of the sum of the squares, is taken off. What is left
+ *    has to be ``min_gain`` (5 %) of the worst CPU's load, and half of what makes
+ *    an interrupt heavy. A move from a CPU that is not allowed needs no gain.
  * 5. Rest. An interrupt that moved stays for a second, and for twice as long
  *    each time that it moves again within a minute of that. A move that had no
  *    effect in eight passes is given up for 2 s, and for twice as long each
@@ -65,41 +60,36 @@
  * are 400 and 100 ms/s instead of 300, 200 and 100 ms/s: three differ, the root
  * of 3 * 20^2 is 35 ms/s. The plan gains 65 ms/s for sure and has to gain 30.
  *
- * An interrupt that takes 80 % of its CPU makes light ones wait, which no load
- * shows. While there is such an interrupt, the light ones of a CPU count for up to
- * a quarter of it, so that the heavy one goes where there are none.
+ * Light interrupts wait for one that takes 80 % of their CPU, which no load shows.
+ * While there is such an interrupt, they count for up to a quarter of a CPU, so that
+ * the heavy one goes where there are none.
  *
  * Policies
  * ~~~~~~~~
  *
- * ``balance``
- *	is what was described.
- * ``rotate``
- *	is the rule of 2003 for few heavy interrupts, without its randomness: if
- *	there are fewer of them than CPUs and nothing else is to be moved, each
- *	goes to the next allowed CPU every ``rotate_ms`` (1 s). It costs cache
- *	warmth and, with NAPI, latency. It is there to be compared with.
- * ``compact``
- *	gathers heavy interrupts on as few CPUs of one package as take them at no
- *	more than ``compact_limit`` (50 %) each, so that other CPUs sleep. It
- *	costs latency. Above the limit it balances.
+ * ``balance`` is what was described. ``rotate`` is the rule of 2003, without its
+ * randomness, to be compared with: if there are fewer heavy interrupts than CPUs and
+ * nothing else is to be moved, each goes to the next allowed CPU every ``rotate_ms``
+ * (1 s). ``compact`` gathers heavy interrupts on as few CPUs of one package as take
+ * them at no more than ``compact_limit`` (50 %) each, so that other CPUs sleep. That
+ * costs latency. Above the limit it balances.
  *
  * Times
  * ~~~~~
  *
  * Passes come every ``interval_ms`` (50 ms) while something changes, then half as
- * often each time, up to four times that. If no interrupt is heavy there is no
- * timer: the charge path starts a pass when an interrupt was charged 2 ms faster
- * than a light one would have been.
+ * often each time, up to four times that. If no interrupt takes the share ``heavy``
+ * of its CPU there is no timer: the charge path starts a pass when an interrupt was
+ * charged 2 ms faster than a light one would have been.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
 #include "place.h"
-#include "policy.h"
 
 /* An interrupt that moved rests for so long (ms), and longer up to so often doubled */
 #define REST_MS		1000U
@@ -110,9 +100,6 @@
 #define REFUSED		8U
 #define FAILED_MS	2000U
 #define FAILED_MAX	6U
-
-/* The slowest kick, ns */
-#define LIMIT_MAX	4000000000U
 
 /* An interrupt with that load (ns/s) saturates its CPU */
 #define SATURATES	(IRQ_BALANCE_FULL / 10 * 8)
@@ -142,25 +129,27 @@ static size_t irq_balance_layout(void *mem, struct irq_balance_work *w,
 	size_t used = 0;
 	u32 level;
 
+#define IRQ_BALANCE_CARVE(array, nr)	\
+	((array) = irq_balance_carve(mem, &used, nr, sizeof(*(array))))
 	irq_balance_carve(mem, &used, 1, sizeof(*w));
-	w->items = irq_balance_carve(mem, &used, nr_irqs + 1, sizeof(*w->items));
-	w->cpu = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->cpu));
-	w->pos = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->pos));
-	w->scale = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->scale));
-	w->fixed = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->fixed));
-	w->error = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->error));
-	w->load = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->load));
-	w->head = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->head));
+	IRQ_BALANCE_CARVE(w->items, nr_irqs + 1);
+	IRQ_BALANCE_CARVE(w->cpu, nr_cpus);
+	IRQ_BALANCE_CARVE(w->pos, nr_cpus);
+	IRQ_BALANCE_CARVE(w->scale, nr_cpus);
+	IRQ_BALANCE_CARVE(w->fixed, nr_cpus);
+	IRQ_BALANCE_CARVE(w->error, nr_cpus);
+	IRQ_BALANCE_CARVE(w->load, nr_cpus);
+	IRQ_BALANCE_CARVE(w->head, nr_cpus);
+	IRQ_BALANCE_CARVE(w->root, nr_cpus);
+	IRQ_BALANCE_CARVE(w->touch, nr_cpus);
+	IRQ_BALANCE_CARVE(w->before, nr_cpus);
+	IRQ_BALANCE_CARVE(w->after, nr_cpus);
+	IRQ_BALANCE_CARVE(w->common, nr_cpus);
+	IRQ_BALANCE_CARVE(w->flags, nr_cpus);
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
-		w->domain[level] = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->domain[0]));
-		w->first[level] = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->first[0]));
+		IRQ_BALANCE_CARVE(w->first[level], nr_cpus);
+		IRQ_BALANCE_CARVE(w->domain[level], nr_cpus);
 	}
-	w->root = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->root));
-	w->touch = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->touch));
-	w->before = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->before));
-	w->after = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->after));
-	w->common = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->common));
-	w->flags = irq_balance_carve(mem, &used, nr_cpus, sizeof(*w->flags));
 	return used;
 }
 
@@ -231,20 +220,20 @@ void irq_balance_init(struct irq_balance *bal, void *mem,
  */
 const char *irq_balance_why_name(enum irq_balance_why why)
 {
-#define IRQ_BALANCE_WHY_NAME(name, word) [IRQ_BALANCE_WHY_##name] = word,
+#define IRQ_BALANCE_WHY_NAME(name, word)	\
+	[IRQ_BALANCE_WHY_##name] = word,
 	static const char * const names[] = { IRQ_BALANCE_WHYS(IRQ_BALANCE_WHY_NAME) };
 
 	return why < IRQ_BALANCE_NR_WHYS ? names[why] : "unknown";
 }
 
 /* Takes in the window of one interrupt; returns whether its load changes */
-static bool irq_balance_measure(struct irq_balance *bal, const struct irq_balance_settings *set,
-				u64 elapsed, const struct irq_balance_cpu *cpus,
-				unsigned int nr_cpus, struct irq_balance_irq *irq)
+static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq_balance_irq *irq)
 {
+	const struct irq_balance_work *w = bal->work;
 	struct irq_balance_state *st = irq->state;
-	u64 heavy = irq_balance_heavy_load(set);
-	bool was = st->heavy;
+	u64 heavy = irq_balance_heavy_load(w->set);
+	bool was = st->heavy, heavy_now;
 
 	irq->target = irq->cpu;
 	irq->reason = IRQ_BALANCE_WHY_NONE;
@@ -255,26 +244,30 @@ static bool irq_balance_measure(struct irq_balance *bal, const struct irq_balanc
 		st->cpu = irq->cpu;
 		was = false;
 	}
-	if (irq->cpu < nr_cpus && elapsed) {
+	if (irq->cpu < w->nr_cpus && elapsed) {
+		u32 capacity = w->cpus[irq->cpu].capacity;
+
 		/* The shares of two kinds of CPU in a window are not known */
-		if (st->cpu < nr_cpus && cpus[st->cpu].capacity != cpus[irq->cpu].capacity)
+		if (st->cpu < w->nr_cpus && w->cpus[st->cpu].capacity != capacity)
 			st->load.seen = false;
 		st->ran = irq->time != st->load.total;
-		irq_balance_average_update(&st->load, irq->time, elapsed,
-					   cpus[irq->cpu].capacity, true);
+		irq_balance_average_update(&st->load, irq->time, elapsed, capacity, true);
 	}
 	st->cpu = irq->cpu;
 	irq->load = st->load.mean;
-	heavy = was ? heavy * 3 / 4 : heavy;
-	st->heavy = irq->cpu < nr_cpus && irq->load >= heavy &&
-		    st->load.age_ms >= IRQ_BALANCE_STEP_MS;
+	if (was)
+		heavy = heavy / 4 * 3;
+	heavy_now = irq->cpu < w->nr_cpus && irq->load >= heavy;
+	/* On a slow CPU a light one takes as much, and would start pass after pass */
+	bal->busy |= irq->cpu < w->nr_cpus &&
+		     irq->load * IRQ_BALANCE_CAPACITY >= heavy * w->cpus[irq->cpu].capacity;
+	st->heavy = heavy_now && st->load.age_ms >= IRQ_BALANCE_STEP_MS;
 	bal->nr_heavy += st->heavy;
-	return st->heavy ? !was || st->load.run_ms : irq->cpu < nr_cpus && irq->load >= heavy;
+	return st->heavy ? !was || st->load.run_ms : heavy_now;
 }
 
 /* Sees whether a move was done, and for how many passes it was not */
-static void irq_balance_arrive(const struct irq_balance *bal, u64 now,
-			       struct irq_balance_irq *irq)
+static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct irq_balance_irq *irq)
 {
 	struct irq_balance_state *st = irq->state;
 	const struct irq_balance_cpu *cpus = bal->work->cpus;
@@ -327,62 +320,51 @@ static void irq_balance_domains(struct irq_balance_work *w, u32 level, size_t me
 	}
 }
 
-static bool irq_balance_in_order(const struct irq_balance_work *w, u32 a, u32 b)
+static int irq_balance_in_order(const void *a, const void *b, const void *priv)
 {
-	const struct irq_balance_cpu *x = &w->cpus[a], *y = &w->cpus[b];
+	u32 i = *(const u32 *)a, j = *(const u32 *)b;
+	const struct irq_balance_cpu *x = (const struct irq_balance_cpu *)priv + i;
+	const struct irq_balance_cpu *y = (const struct irq_balance_cpu *)priv + j;
 
-	if (x->node != y->node)
-		return x->node < y->node;
-	if (x->package != y->package)
-		return x->package < y->package;
-	if (x->llc != y->llc)
-		return x->llc < y->llc;
-	return x->core != y->core ? x->core < y->core : a < b;
+	return cmp_int(x->node, y->node) ?: cmp_int(x->package, y->package) ?:
+	       cmp_int(x->llc, y->llc) ?: cmp_int(x->core, y->core) ?: cmp_int(i, j);
 }
 
 /* Brings the CPUs into the order of nodes, packages, caches, cores; mostly they are */
 static void irq_balance_order(struct irq_balance_work *w)
 {
-	u32 gap, i, j, cpu;
+	u32 pos;
 
-	for (gap = w->nr_cpus / 2; gap; gap /= 2) {
-		for (i = gap; i < w->nr_cpus; i++) {
-			cpu = w->cpu[i];
-			for (j = i; j >= gap; j -= gap) {
-				if (!irq_balance_in_order(w, cpu, w->cpu[j - gap]))
-					break;
-				w->cpu[j] = w->cpu[j - gap];
-			}
-			w->cpu[j] = cpu;
+	for (pos = 1; pos < w->nr_cpus; pos++) {
+		if (irq_balance_in_order(&w->cpu[pos - 1], &w->cpu[pos], w->cpus) > 0) {
+			sort_r(w->cpu, w->nr_cpus, sizeof(*w->cpu), irq_balance_in_order,
+			       NULL, w->cpus);
+			break;
 		}
 	}
-	for (i = 0; i < w->nr_cpus; i++)
-		w->pos[w->cpu[i]] = i;
+	for (pos = 0; pos < w->nr_cpus; pos++)
+		w->pos[w->cpu[pos]] = pos;
 	irq_balance_domains(w, IRQ_BALANCE_NODE, offsetof(struct irq_balance_cpu, node));
 	irq_balance_domains(w, IRQ_BALANCE_PACKAGE, offsetof(struct irq_balance_cpu, package));
 	irq_balance_domains(w, IRQ_BALANCE_LLC, offsetof(struct irq_balance_cpu, llc));
 	irq_balance_domains(w, IRQ_BALANCE_CORE, offsetof(struct irq_balance_cpu, core));
 }
 
-/*
- * An interrupt that saturates its CPU makes light ones there wait, which is in no
- * load. While there is one, light ones count for up to a quarter of a CPU wherever
- * they are, so that it leaves them.
- */
-static void irq_balance_add_waiting(struct irq_balance_work *w,
-				    const struct irq_balance_irq *irqs, unsigned int nr_irqs)
+/* Light interrupts wait for one that saturates their CPU: makes it leave them */
+static void irq_balance_add_waiting(struct irq_balance_work *w)
 {
+	const struct irq_balance_irq *irq;
 	u64 *light = w->after, wait;
 	bool saturated = false;
-	u32 i, pos;
+	u32 pos;
 
 	memset(light, 0, w->nr_cpus * sizeof(*light));
-	for (i = 0; i < nr_irqs; i++) {
-		if (irqs[i].cpu >= w->nr_cpus)
+	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
+		if (irq->cpu >= w->nr_cpus)
 			continue;
-		saturated |= irqs[i].load >= SATURATES;
-		if (!irqs[i].state->heavy)
-			light[w->pos[irqs[i].cpu]] += irqs[i].load;
+		saturated |= irq->load >= SATURATES;
+		if (!irq->state->heavy)
+			light[w->pos[irq->cpu]] += irq->load;
 	}
 	for (pos = 0; pos < w->nr_cpus && saturated; pos++) {
 		wait = min(light[pos], IRQ_BALANCE_FULL);
@@ -397,13 +379,19 @@ static u64 irq_balance_error(const struct irq_balance *bal, const struct irq_bal
 	return bal->asked ? 0 : irq_balance_average_error(avg);
 }
 
+static int irq_balance_heavier(const void *a, const void *b)
+{
+	const struct irq_balance_item *x = a, *y = b;
+
+	return cmp_int(y->load, x->load) ?: cmp_int(x->irq, y->irq);
+}
+
 /* Sorts the machine into what may be moved and what is given */
-static void irq_balance_collect(struct irq_balance *bal, u64 now,
-				struct irq_balance_cpu *cpus,
-				struct irq_balance_irq *irqs, unsigned int nr_irqs)
+static void irq_balance_collect(struct irq_balance *bal, u64 now, struct irq_balance_cpu *cpus)
 {
 	struct irq_balance_work *w = bal->work;
-	u32 pos, i;
+	struct irq_balance_irq *irq;
+	u32 pos;
 
 	irq_balance_order(w);
 	for (pos = 0; pos < w->nr_cpus; pos++) {
@@ -414,20 +402,17 @@ static void irq_balance_collect(struct irq_balance *bal, u64 now,
 		w->error[pos] = irq_balance_error(bal, &cpu->base);
 		w->flags[pos] = cpu->usable && !cpu->full ? IRQ_BALANCE_ROOM : 0;
 	}
-	for (i = 0; i < nr_irqs; i++) {
-		for (pos = 0; irqs[i].state->away && pos < w->nr_cpus;
-		     pos = w->domain[IRQ_BALANCE_NODE][pos].end) {
-			if (cpus[w->cpu[pos]].node == irqs[i].node)
-				w->flags[pos] |= IRQ_BALANCE_AWAY;
-		}
-	}
 	w->nr = 0;
-	for (i = 0; i < nr_irqs; i++) {
-		struct irq_balance_irq *irq = &irqs[i];
+	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		struct irq_balance_state *st = irq->state;
-		struct irq_balance_item *it = &w->items[w->nr];
+		u64 error = irq_balance_error(bal, &st->load);
 		bool allowed;
 
+		for (pos = 0; st->away && pos < w->nr_cpus;
+		     pos = w->domain[IRQ_BALANCE_NODE][pos].end) {
+			if (cpus[w->cpu[pos]].node == irq->node)
+				w->flags[pos] |= IRQ_BALANCE_AWAY;
+		}
 		if (irq->cpu >= w->nr_cpus)
 			continue;
 		pos = w->pos[irq->cpu];
@@ -440,23 +425,19 @@ static void irq_balance_collect(struct irq_balance *bal, u64 now,
 			st->why = st->refused ? IRQ_BALANCE_WHY_FAILED : IRQ_BALANCE_WHY_RESTING;
 		if (!st->heavy || !irq->allowed || (now < st->hold && allowed)) {
 			w->fixed[pos] += irq_balance_cost(w, irq->load, pos);
-			w->error[pos] += irq_balance_cost(w, irq_balance_error(bal, &st->load),
-							  pos);
+			w->error[pos] += irq_balance_cost(w, error, pos);
 			continue;
 		}
-		it->load = irq->load;
-		it->error = irq_balance_error(bal, &st->load);
-		it->allowed = irq->allowed;
-		it->irq = i;
-		it->home = pos;
-		it->node = irq->node;
-		w->nr++;
+		w->items[w->nr++] = (struct irq_balance_item) {
+			.load = irq->load, .error = error, .allowed = irq->allowed,
+			.irq = irq - w->irqs, .home = pos, .node = irq->node,
+		};
 	}
 	irq_balance_home(w);
 	for (pos = 0; pos < w->nr_cpus; pos++)
 		cpus[w->cpu[pos]].load = w->load[pos];
-	irq_balance_add_waiting(w, irqs, nr_irqs);
-	irq_balance_sort(w);
+	irq_balance_add_waiting(w);
+	sort(w->items, w->nr, sizeof(*w->items), irq_balance_heavier, NULL);
 }
 
 static u32 irq_balance_root(struct irq_balance_work *w, u32 pos)
@@ -481,8 +462,7 @@ static u64 irq_balance_product(u64 a, u64 b)
 }
 
 /* Sums up loads and errors of the CPUs that moves connect, before and after */
-static void irq_balance_assess(struct irq_balance_work *w,
-			       const struct irq_balance_settings *set)
+static void irq_balance_assess(struct irq_balance_work *w)
 {
 	struct irq_balance_item *it, *end = w->items + w->nr;
 	struct irq_balance_touch *t;
@@ -534,7 +514,7 @@ static void irq_balance_assess(struct irq_balance_work *w,
 
 		t = &w->touch[irq_balance_root(w, pos)];
 		t->after = max(t->after, w->load[pos]);
-		need = w->load[pos] + irq_balance_need(set, t->before);
+		need = w->load[pos] + irq_balance_need(w, t->before);
 		error = w->before[t->worst] + w->after[pos] - 2 * w->common[pos];
 		if (t->before < need ||
 		    irq_balance_product(t->before - need, t->before - need) < error)
@@ -555,29 +535,20 @@ static enum irq_balance_why irq_balance_why_home(const struct irq_balance_work *
 	return IRQ_BALANCE_WHY_FULL;
 }
 
-/**
- * irq_balance_judge - Keep of a placement what is worth it
- * @bal:	the planner
- * @set:	settings
- * @irqs:	the interrupts
- *
- * Return: number of moves
- */
-static unsigned int irq_balance_judge(struct irq_balance *bal,
-				      const struct irq_balance_settings *set,
-				      struct irq_balance_irq *irqs)
+/* Keeps of a placement what is worth it; returns the number of moves */
+static unsigned int irq_balance_judge(struct irq_balance *bal)
 {
 	struct irq_balance_work *w = bal->work;
 	unsigned int moves = 0;
 	struct irq_balance_item *it;
 
-	irq_balance_assess(w, set);
+	irq_balance_assess(w);
 	bal->before = 0;
 	bal->after = 0;
 	for (it = w->items; it < w->items + w->nr; it++) {
 		const struct irq_balance_touch *t = &w->touch[irq_balance_root(w, it->home)];
-		struct irq_balance_state *st = irqs[it->irq].state;
-		u64 need = irq_balance_need(set, t->before);
+		struct irq_balance_state *st = w->irqs[it->irq].state;
+		u64 need = irq_balance_need(w, t->before);
 
 		if (it->place == it->home) {
 			st->why = irq_balance_why_home(w, it);
@@ -597,23 +568,22 @@ static unsigned int irq_balance_judge(struct irq_balance *bal,
 }
 
 /* Finds a placement that is worth its moves; the thorough search only if a quick one finds one */
-static void irq_balance_search(struct irq_balance *bal, const struct irq_balance_settings *set,
-			       struct irq_balance_irq *irqs)
+static void irq_balance_search(struct irq_balance *bal)
 {
 	struct irq_balance_work *w = bal->work;
-	bool hope = irq_balance_place(w, set, IRQ_BALANCE_LOOK + 200 * w->nr_cpus);
-	unsigned int moves = irq_balance_judge(bal, set, irqs);
+	bool hope = irq_balance_place(w, IRQ_BALANCE_LOOK + 200 * w->nr_cpus);
+	unsigned int moves = irq_balance_judge(bal);
 
 	if (moves && !bal->observe && w->spent < IRQ_BALANCE_THOROUGH) {
-		irq_balance_place(w, set, IRQ_BALANCE_THOROUGH);
-		moves = irq_balance_judge(bal, set, irqs);
+		irq_balance_place(w, IRQ_BALANCE_THOROUGH);
+		moves = irq_balance_judge(bal);
 	}
 	if (moves || !hope)
 		return;
 	/* Moves that are worth it may be connected with others that are not */
 	irq_balance_home(w);
-	irq_balance_settle(w, set);
-	irq_balance_judge(bal, set, irqs);
+	irq_balance_settle(w);
+	irq_balance_judge(bal);
 }
 
 static enum irq_balance_why irq_balance_reason(const struct irq_balance_work *w,
@@ -629,14 +599,13 @@ static enum irq_balance_why irq_balance_reason(const struct irq_balance_work *w,
 }
 
 /* Asks for the moves of the placement */
-static void irq_balance_publish(struct irq_balance *bal, struct irq_balance_irq *irqs,
-				enum irq_balance_why policy)
+static void irq_balance_publish(struct irq_balance *bal, enum irq_balance_why policy)
 {
 	struct irq_balance_work *w = bal->work;
 	struct irq_balance_item *it;
 
 	for (it = w->items; it < w->items + w->nr; it++) {
-		struct irq_balance_irq *irq = &irqs[it->irq];
+		struct irq_balance_irq *irq = &w->irqs[it->irq];
 
 		if (it->place == it->home)
 			continue;
@@ -652,59 +621,20 @@ static void irq_balance_publish(struct irq_balance *bal, struct irq_balance_irq 
 	}
 }
 
-/* The time in which a rate (ns/s) charges one quantum, ns */
-static u32 irq_balance_limit(u64 rate)
+/* Sets when the next pass comes, and what starts one if there is no timer */
+static void irq_balance_pace(struct irq_balance *bal, u64 now, bool changes)
 {
-	/* In units of 2^11 ns/s */
-	u64 limit = (u64)IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL >> 11;
-	u32 per = min_t(u64, rate >> 11, ~0U);
-
-	return per ? min_t(u64, div_u64(limit, per), LIMIT_MAX) : LIMIT_MAX;
-}
-
-/**
- * irq_balance_heavy_limit - The limit of an interrupt that no pass has seen
- * @set:	settings
- *
- * Return: ns in which an interrupt that is just heavy charges one quantum
- */
-u32 irq_balance_heavy_limit(const struct irq_balance_settings *set)
-{
-	return irq_balance_limit(irq_balance_heavy_load(set));
-}
-
-/* A light interrupt kicks when it turns heavy, a heavy one when it makes a step up */
-static void irq_balance_set_limit(const struct irq_balance *bal,
-				  const struct irq_balance_settings *set,
-				  const struct irq_balance_cpu *cpus, unsigned int nr_cpus,
-				  const struct irq_balance_irq *irq)
-{
-	struct irq_balance_state *st = irq->state;
-	u64 rate = irq_balance_heavy_load(set);
-
-	if (irq->cpu >= nr_cpus || bal->interval_ms == set->interval_ms) {
-		WRITE_ONCE(st->limit, IRQ_BALANCE_LIMIT_NEVER);
-		return;
-	}
-	if (st->heavy)
-		rate = st->load.mean + irq_balance_average_off(&st->load);
-	rate = min(rate, IRQ_BALANCE_LOAD_MAX);
-	WRITE_ONCE(st->limit, irq_balance_limit(div_u64(rate * IRQ_BALANCE_CAPACITY,
-							cpus[irq->cpu].capacity)));
-}
-
-/* Short while something changes, longer when nothing does, none without heavy ones */
-static void irq_balance_pace(struct irq_balance *bal, const struct irq_balance_settings *set,
-			     u64 now, bool changes)
-{
-	u32 ms = 0;
+	const struct irq_balance_settings *set = bal->work->set;
+	u32 least = set->interval_ms, ms = 0;
 
 	if (changes)
-		ms = set->interval_ms;
-	else if (bal->nr_heavy)
-		ms = clamp(2 * bal->interval_ms, set->interval_ms, 4 * set->interval_ms);
+		ms = least;
+	else if (bal->busy)
+		ms = clamp(2 * bal->interval_ms, least, 4 * least);
 	bal->interval_ms = ms;
 	bal->next = ms ? now + irq_balance_ns(ms) : IRQ_BALANCE_NO_TIMER;
+	bal->limit = ms ? 0 : div_u64(IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL,
+				      irq_balance_heavy_load(set));
 }
 
 /**
@@ -741,24 +671,26 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	bal->kicked = false;
 	bal->nr_moves = 0;
 	bal->nr_heavy = 0;
+	bal->busy = false;
+	w->set = set;
 	w->cpus = cpus;
+	w->irqs = irqs;
+	w->nr_irqs = nr_irqs;
 	for (i = 0; i < nr_cpus && elapsed; i++)
 		irq_balance_average_update(&cpus[i].base, cpus[i].time, elapsed,
 					   IRQ_BALANCE_CAPACITY, false);
 	for (i = 0; i < nr_irqs; i++) {
-		changes |= irq_balance_measure(bal, set, elapsed, cpus, nr_cpus, &irqs[i]);
+		changes |= irq_balance_measure(bal, elapsed, &irqs[i]);
 		irq_balance_arrive(bal, now, &irqs[i]);
 	}
-	irq_balance_collect(bal, now, cpus, irqs, nr_irqs);
+	irq_balance_collect(bal, now, cpus);
 
-	irq_balance_search(bal, set, irqs);
-	irq_balance_publish(bal, irqs, irq_balance_apply_policy(bal, set, now));
+	irq_balance_search(bal);
+	irq_balance_publish(bal, irq_balance_apply_policy(bal, now));
 	bal->asked = false;
 	bal->changed = false;
 
 	changes |= bal->probe || (bal->nr_moves && !bal->observe);
-	irq_balance_pace(bal, set, now, changes);
-	for (i = 0; i < nr_irqs; i++)
-		irq_balance_set_limit(bal, set, cpus, nr_cpus, &irqs[i]);
+	irq_balance_pace(bal, now, changes);
 	return bal->nr_moves;
 }

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Interrupt balancing: policies other than balance
- *
- * rotate	is the rule of 2003 for few heavy interrupts, without its randomness:
- *		if there are fewer of them than CPUs and nothing else is to be moved,
- *		each goes to the next allowed CPU every rotate_ms. It is there to be
- *		compared with.
- * compact	gathers heavy interrupts on as few CPUs of one package as take them
- *		at no more than compact_limit each, so that other CPUs sleep. Above
- *		that limit it balances.
- */
+/* Interrupt balancing: policies other than balance, see irq-balance-plan */
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/types.h>
 
-#include "policy.h"
+#include "place.h"
 
 static u32 irq_balance_used(const struct irq_balance_work *w)
 {
@@ -101,15 +91,14 @@ static bool irq_balance_rotate(struct irq_balance_work *w)
 /**
  * irq_balance_apply_policy - Change the placement as the policy wants it
  * @bal:	the planner, with a placement that is worth its moves
- * @set:	settings
  * @now:	clock in ns
  *
  * Return: the reason of all moves, IRQ_BALANCE_WHY_NONE if they have their own
  */
-enum irq_balance_why irq_balance_apply_policy(struct irq_balance *bal,
-					      const struct irq_balance_settings *set, u64 now)
+enum irq_balance_why irq_balance_apply_policy(struct irq_balance *bal, u64 now)
 {
 	struct irq_balance_work *w = bal->work;
+	const struct irq_balance_settings *set = w->set;
 	u64 limit = IRQ_BALANCE_FULL / 100 * set->compact_limit;
 	u32 i, moves = 0;
 	bool forbidden = false;

@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Interrupt balancing: the settings of the planner
- *
- * One table describes the knobs to sysfs, to the command line and to the tools.
- */
+/* Interrupt balancing: the settings of the planner */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/stddef.h>
-#include <linux/types.h>
 
 #include "settings.h"
 
-#define IRQ_BALANCE_KNOB(member, lowest, highest, value) {		\
-	.name	= #member,						\
-	.offset	= offsetof(struct irq_balance_settings, member),	\
-	.min	= (lowest),						\
-	.max	= (highest),						\
-	.def	= (value),						\
-}
-
+#define IRQ_BALANCE_KNOB(name, def, min, max)	\
+	{ #name, offsetof(struct irq_balance_settings, name), min, max, def },
 const struct irq_balance_knob irq_balance_knobs[] = {
-	IRQ_BALANCE_KNOB(policy, 0, IRQ_BALANCE_NR_POLICIES - 1, IRQ_BALANCE_POLICY_BALANCE),
-	IRQ_BALANCE_KNOB(heavy, 1, 1000, 20),
-	IRQ_BALANCE_KNOB(min_gain, 0, 1000, 50),
-	IRQ_BALANCE_KNOB(interval_ms, 10, 10000, 50),
-	IRQ_BALANCE_KNOB(node_limit, 0, 100, 80),
-	IRQ_BALANCE_KNOB(compact_limit, 1, 100, 50),
-	IRQ_BALANCE_KNOB(rotate_ms, 10, 600000, 1000),
+	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_KNOB)
 };
 
 const unsigned int irq_balance_nr_knobs = ARRAY_SIZE(irq_balance_knobs);
@@ -39,11 +22,9 @@ const unsigned int irq_balance_nr_knobs = ARRAY_SIZE(irq_balance_knobs);
  */
 const char *irq_balance_policy_name(enum irq_balance_policy policy)
 {
-	static const char * const names[IRQ_BALANCE_NR_POLICIES] = {
-		[IRQ_BALANCE_POLICY_BALANCE]	= "balance",
-		[IRQ_BALANCE_POLICY_ROTATE]	= "rotate",
-		[IRQ_BALANCE_POLICY_COMPACT]	= "compact",
-	};
+#define IRQ_BALANCE_POLICY_NAME(name, word)	\
+	[IRQ_BALANCE_POLICY_##name] = word,
+	static const char * const names[] = { IRQ_BALANCE_POLICIES(IRQ_BALANCE_POLICY_NAME) };
 
 	return policy < IRQ_BALANCE_NR_POLICIES ? names[policy] : "unknown";
 }
@@ -54,13 +35,8 @@ const char *irq_balance_policy_name(enum irq_balance_policy policy)
  */
 void irq_balance_settings_init(struct irq_balance_settings *set)
 {
-	unsigned int i;
-
-	for (i = 0; i < irq_balance_nr_knobs; i++) {
-		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
-
-		*(u32 *)((char *)set + knob->offset) = knob->def;
-	}
+#define IRQ_BALANCE_DEFAULT(name, def, ...) .name = def,
+	*set = (struct irq_balance_settings) { IRQ_BALANCE_SETTINGS(IRQ_BALANCE_DEFAULT) };
 }
 
 /**

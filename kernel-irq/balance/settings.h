@@ -5,57 +5,45 @@
 
 #include <linux/types.h>
 
-/**
- * enum irq_balance_policy - What the planner strives for
- * @IRQ_BALANCE_POLICY_BALANCE:	the lowest load of the worst CPU (default)
- * @IRQ_BALANCE_POLICY_ROTATE:	the same, but few heavy interrupts take turns
- *				on the CPUs, as in 2003
- * @IRQ_BALANCE_POLICY_COMPACT:	light total load on few CPUs of one package
- * @IRQ_BALANCE_NR_POLICIES:	number of policies, not a policy
- */
+/* What the planner strives for; see irq-balance-plan */
+#define IRQ_BALANCE_POLICIES(x)	\
+	x(BALANCE,	"balance")	\
+	x(ROTATE,	"rotate")	\
+	x(COMPACT,	"compact")
+
+#define IRQ_BALANCE_POLICY_ENUM(name, ...) IRQ_BALANCE_POLICY_##name,
 enum irq_balance_policy {
-	IRQ_BALANCE_POLICY_BALANCE,
-	IRQ_BALANCE_POLICY_ROTATE,
-	IRQ_BALANCE_POLICY_COMPACT,
+	IRQ_BALANCE_POLICIES(IRQ_BALANCE_POLICY_ENUM)
 	IRQ_BALANCE_NR_POLICIES
 };
 
-/**
- * struct irq_balance_settings - The knobs of the planner
- * @policy:		enum irq_balance_policy
- * @heavy:		per mille of a CPU of capacity 1024: an interrupt below
- *			it is light and not moved; 1..1000
- * @min_gain:		per mille of a CPU's load that a plan has to gain; 0..1000
- * @interval_ms:	ms between passes while something changes, four times as
- *			long when nothing does; 10..10000
- * @node_limit:		per cent of a CPU up to which a device's node holds its
- *			interrupts; 0..100, 100: always
- * @compact_limit:	per cent of a CPU up to which policy compact fills it; 1..100
- * @rotate_ms:		ms between two turns of policy rotate; 10..600000
+/*
+ * All settings: name, value at boot, least and greatest value.
  *
- * All are u32: irq_balance_knobs[] describes them to sysfs and to the tools.
+ *   policy		enum irq_balance_policy
+ *   heavy		per mille of a CPU of capacity 1024 from which an interrupt is heavy
+ *   min_gain		per mille of a CPU's load that a plan has to gain
+ *   interval_ms	between passes while something changes, four times that otherwise
+ *   compact_limit	per cent up to which policy compact fills a CPU
+ *   rotate_ms		between two turns of policy rotate
  */
+#define IRQ_BALANCE_SETTINGS(x)	\
+	x(policy, IRQ_BALANCE_POLICY_BALANCE, 0, IRQ_BALANCE_NR_POLICIES - 1)	\
+	x(heavy,		  20,  1,   1000)	\
+	x(min_gain,		  50,  0,   1000)	\
+	x(interval_ms,		  50, 10,  10000)	\
+	x(compact_limit,	  50,  1,    100)	\
+	x(rotate_ms,		1000, 10, 600000)
+
+#define IRQ_BALANCE_MEMBER(name, ...) u32 name;
 struct irq_balance_settings {
-	u32	policy;
-	u32	heavy;
-	u32	min_gain;
-	u32	interval_ms;
-	u32	node_limit;
-	u32	compact_limit;
-	u32	rotate_ms;
+	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_MEMBER)
 };
 
-/**
- * struct irq_balance_knob - One member of struct irq_balance_settings
- * @name:	its name in sysfs, on the command line and in the tools
- * @offset:	where it is, a u32
- * @min:	smallest allowed value
- * @max:	largest allowed value
- * @def:	value at boot
- */
+/* One setting, as sysfs, the command line and the tools see it */
 struct irq_balance_knob {
 	const char	*name;
-	size_t		offset;
+	size_t		offset;		/* of the u32 in struct irq_balance_settings */
 	u32		min;
 	u32		max;
 	u32		def;

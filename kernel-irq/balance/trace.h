@@ -79,7 +79,6 @@ TRACE_EVENT(irq_balance_settings,
 	    TP_STRUCT__entry(__field(u32, policy)
 			     __field(u32, heavy)
 			     __field(u32, min_gain)
-			     __field(u32, node_limit)
 			     __field(u32, compact_limit)
 			     __field(u32, rotate_ms)
 			     __field(u32, interval_ms)
@@ -88,19 +87,18 @@ TRACE_EVENT(irq_balance_settings,
 	    TP_fast_assign(__entry->policy = set->policy;
 			   __entry->heavy = set->heavy;
 			   __entry->min_gain = set->min_gain;
-			   __entry->node_limit = set->node_limit;
 			   __entry->compact_limit = set->compact_limit;
 			   __entry->rotate_ms = set->rotate_ms;
 			   __entry->interval_ms = set->interval_ms;
 	    ),
 
-	    TP_printk("policy=%s heavy=%u min_gain=%u interval_ms=%u node_limit=%u compact_limit=%u rotate_ms=%u",
+	    TP_printk("policy=%s heavy=%u min_gain=%u interval_ms=%u compact_limit=%u rotate_ms=%u",
 		      __print_symbolic(__entry->policy,
 				       { IRQ_BALANCE_POLICY_BALANCE, "balance" },
 				       { IRQ_BALANCE_POLICY_ROTATE, "rotate" },
 				       { IRQ_BALANCE_POLICY_COMPACT, "compact" }),
 		      __entry->heavy, __entry->min_gain, __entry->interval_ms,
-		      __entry->node_limit, __entry->compact_limit, __entry->rotate_ms)
+		      __entry->compact_limit, __entry->rotate_ms)
 );
 
 /*

@@ -333,8 +333,8 @@ static void balance_plan_idle(struct kunit *test)
 	machine_run(m, 1000);
 	KUNIT_EXPECT_EQ(test, m->moves, 0);
 	KUNIT_EXPECT_EQ(test, m->bal.next, IRQ_BALANCE_NO_TIMER);
-	KUNIT_EXPECT_TRUE(test, irq_balance_kick(&m->set, &m->state[0], 50 * NSEC_PER_MSEC));
-	KUNIT_EXPECT_FALSE(test, irq_balance_kick(&m->set, &m->state[0], NSEC_PER_SEC));
+	KUNIT_EXPECT_TRUE(test, irq_load_rises(IRQ_LOAD_QUANTUM, 50 * NSEC_PER_MSEC, m->bal.limit));
+	KUNIT_EXPECT_FALSE(test, irq_load_rises(IRQ_LOAD_QUANTUM, NSEC_PER_SEC, m->bal.limit));
 	m->load[3] = 400000000;
 	m->load[4] = 400000000;
 	machine_run(m, 1000);

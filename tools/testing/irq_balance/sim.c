@@ -160,9 +160,9 @@ static u64 next_kick(const struct sim *s)
 			continue;
 		full = quantum_full(s, irq, rate);
 		each = (u64)IRQ_LOAD_QUANTUM * NSEC_PER_SEC / rate;
-		if (irq_balance_kick(&s->opt->set, &irq->state, full - irq->since))
+		if (irq_load_rises(IRQ_LOAD_QUANTUM, full - irq->since, s->bal.limit))
 			first = min(first, full);
-		else if (irq_balance_kick(&s->opt->set, &irq->state, each))
+		else if (irq_load_rises(IRQ_LOAD_QUANTUM, each, s->bal.limit))
 			first = min(first, full + each);
 	}
 	if (first == ~0ULL)

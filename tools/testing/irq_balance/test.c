@@ -261,11 +261,8 @@ static void test_no_timer(void)
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	EXPECT_EQ(w.bal.nr_heavy, 0);
 	/* It kicks at the rate of a heavy one, and not below. */
-	EXPECT(irq_balance_kick(&w.set, &w.state[0], 99 * MSEC));
-	EXPECT(!irq_balance_kick(&w.set, &w.state[0], 101 * MSEC));
-	/* One that was never seen does too. */
-	w.state[2].limit = 0;
-	EXPECT(irq_balance_kick(&w.set, &w.state[2], 99 * MSEC));
+	EXPECT(irq_load_rises(IRQ_LOAD_QUANTUM, 99 * MSEC, w.bal.limit));
+	EXPECT(!irq_load_rises(IRQ_LOAD_QUANTUM, 101 * MSEC, w.bal.limit));
 	/* Turned heavy: now there is a timer. */
 	w.irqs[1].time += 200000000;
 	w.now += 1000 * MSEC;
@@ -745,30 +742,6 @@ static void test_node_home(void)
 	EXPECT_EQ(world_run(&w, 20000), 0);
 	finish(&w);
 	report("a move to the own node makes nothing worse, and gains something");
-}
-
-static void test_node_always(void)
-{
-	struct world w;
-	unsigned int i;
-
-	world_init(&w, 8);
-	w.set.node_limit = 100;
-	for (i = 0; i < 8; i++)
-		w.cpus[i].node = i >= 2;
-	for (i = 0; i < 6; i++) {
-		world_irq(&w, 0, 450000000);
-		w.irqs[i].node = 0;
-	}
-	settle(&w);
-	for (i = 0; i < 6; i++)
-		EXPECT(w.irqs[i].cpu < 2);
-	EXPECT_EQ(w.moves, 3);
-	w.set.node_limit = 80;
-	world_run(&w, 2000);
-	EXPECT_EQ(world_worst(&w), 450000000);
-	finish(&w);
-	report("a node limit of 100 is none");
 }
 
 static void test_hard_first(void)
@@ -1363,16 +1336,13 @@ static void test_pace(void)
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	world_run(&w, 100);
 	EXPECT_EQ(w.bal.interval_ms, 50);
-	EXPECT(!irq_balance_kick(&w.set, &w.state[0], 1));
+	EXPECT_EQ(w.bal.limit, 0);
 	while (w.bal.interval_ms == 50 && w.now < 2000 * MSEC)
 		world_run(&w, 10);
 	EXPECT_EQ(w.bal.interval_ms, 100);
 	world_run(&w, 100);
 	EXPECT_EQ(w.bal.interval_ms, 200);
 	world_run(&w, 1000);
-	/* Now a step by a quarter kicks: 2 ms in 5.3 ms, not in 5.4 ms. */
-	EXPECT(irq_balance_kick(&w.set, &w.state[0], 5300000));
-	EXPECT(!irq_balance_kick(&w.set, &w.state[0], 5400000));
 	/* A step is looked at soon again, though nothing can be done about it. */
 	w.load[0] = 600000000;
 	world_run(&w, 220);
@@ -1745,7 +1715,6 @@ int main(int argc, char **argv)
 	test_node_edge();
 	test_node_worst();
 	test_node_home();
-	test_node_always();
 	test_hard_first();
 	test_full();
 	test_fewest_moves();
