@@ -3,9 +3,9 @@
 #   does NAME COMMAND...             it must succeed
 #   refuses NAME PATTERN COMMAND...  it must fail and print something like PATTERN
 #   repository DIR                   a copy of this repository, sources and patches, with a commit
-#   small_tree DIR                   of the base kernel, what the series touches and some more
+#   small_tree DIR                   of the base kernel, the files that the series touches and some more
 #   git_tree DIR                     the same as a git tree
-#   unchanged DIR FILE               fingerprint DIR is what FILE has
+#   unchanged DIR FILE               the fingerprint of DIR is in FILE
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

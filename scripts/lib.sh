@@ -5,14 +5,10 @@
 #   die REASON [NEXT STEP]         say why and what to do, exit 1
 #   verdict STATUS NAME [FILE]     a result as TAP, with the end of FILE if it failed
 #   writable DIR                   make DIR, or refuse; also if this repository cannot be built there
-#   need PROGRAM PACKAGE ...       install missing programs, through apt
 #   need_qemu                      sets $QEMU to a QEMU of 8.1 or newer
 #   need_space DIR MB              refuse if the disk is too full
 #   logged LABEL LOG COMMAND...    run it with its output in LOG, and show the progress
-#   build_kernel NAME CONFIG[,FRAGMENT...] [MAKE ARGUMENT...]
 #   build_module NAME SOURCE       a test module for $LINUX/o-NAME; sets $module
-#   regen_series                   check the series out in $LINUX (build/linux)
-#   series_tree NAME COMMIT        a second work tree: build/NAME
 # shellcheck shell=bash
 
 set -u
@@ -97,8 +93,8 @@ apt_install() {
 	die "apt could not install ${packages[*]} (whole output: $log)" "$by_hand"
 }
 
-# need PROGRAM PACKAGE [PROGRAM PACKAGE ...]; a PROGRAM with a slash is a file,
-# one that starts with python: is a Python module.
+# need PROGRAM PACKAGE...: install missing PROGRAMs through apt. A PROGRAM with a slash is
+# a file, one that starts with python: is a Python module.
 need() {
 	local missing=()
 
@@ -122,7 +118,7 @@ need_build_tools() {
 }
 
 # apt_suite SUITE [deb-src] [ARCHITECTURE]: sets the array $apt_suite to options
-# with which apt also knows SUITE, from the Debian mirror of this machine, in private
+# that add SUITE to the sources of apt, from the Debian mirror of this machine, in private
 # directories. Fails where no Debian mirror is configured.
 apt_suite() {
 	local suite=$1 type=${2:-deb} dir=$BUILD/apt/$1.${2:-deb}${3:+.$3} mirror key=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -185,7 +181,6 @@ kernel_version() {
 
 base() { sed -n "s/^$1: *//p" "$TOP/patches/base"; }
 
-# Says every 15 seconds how many lines LOG has, which is objects for a build.
 logged() {
 	local label=$1 log=$2 ticker status
 	shift 2
@@ -274,7 +269,7 @@ need_kernel() {
 	[ -d "$LINUX/.git" ] || "$SCRIPTS/get-kernel" || exit 1
 }
 
-# Checks the series out in $LINUX, whatever was there; refuses to lose edits.
+# Check the series out in $LINUX (build/linux); refuses to lose edits.
 regen_series() {
 	local commit
 

@@ -44,7 +44,8 @@ echo "${mask[$irq]}" >"/proc/irq/$irq/smp_affinity"
 
 # The user writes while moves are pending
 write() { # file VALUE: what was written is read back at once
-	echo "$2" >"/proc/irq/$irq/$1" && value "/proc/irq/$irq/$1" now && [ "$now" = "$2" ] && return
+	local file=/proc/irq/$irq/$1
+	echo "$2" >"$file" && value "$file" now && [ "$now" = "$2" ] && return
 	r=1
 	ktap_print_msg "wrote $2, reads $now"
 }

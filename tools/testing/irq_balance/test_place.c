@@ -1,0 +1,677 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of the planner: the CPU of each interrupt.
+ */
+#include "test.h"
+
+static void test_lone(void)
+{
+	struct world w;
+
+	world_init(&w, 8);
+	world_irq(&w, 3, 600000000);
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 300000), 0);
+	EXPECT_EQ(w.moves, 0);
+	/* A second one on its CPU. */
+	world_irq(&w, 3, 600000000);
+	EXPECT_EQ(world_run(&w, 500), 1);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("lone heavy interrupt stays");
+}
+
+static void test_lone_base(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* Base load that is less than the minimum gain does not drive a lone one away ... */
+	world_init(&w, 4);
+	world_irq(&w, 0, 300000000);
+	w.base[0] = 10000000;
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	EXPECT_EQ(w.moves, 0);
+	/* ... nor does a burst of it ... */
+	w.base[0] = 300000000;
+	EXPECT_EQ(world_run(&w, 1000), 0);
+	w.base[0] = 10000000;
+	EXPECT_EQ(world_run(&w, 30000), 0);
+	/* ... unless there is more of it, and it lasts. */
+	w.base[0] = 300000000;
+	EXPECT_EQ(world_run(&w, 60000), 1);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	/* It goes on to the next CPU only if that is worth it, too. */
+	for (i = 1; i < 4; i++)
+		w.base[i] = 10000000;
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	/* Nor does a lull of it on another CPU, unless it lasts. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	w.base[0] = 600000000;
+	w.base[1] = 600000000;
+	settle(&w);
+	world_run(&w, 60000);
+	w.base[1] = 200000000;
+	EXPECT_EQ(world_run(&w, 1000), 0);
+	w.base[1] = 600000000;
+	EXPECT_EQ(world_run(&w, 30000), 0);
+	w.base[1] = 200000000;
+	EXPECT_EQ(world_run(&w, 60000), 1);
+	finish(&w);
+	report("base load drives a lone one away once it is proven");
+}
+
+static void test_lone_waiting(void)
+{
+	struct world w;
+	unsigned int i, light;
+
+	/* Half a CPU: the light one beside it hardly waits. */
+	world_init(&w, 4);
+	i = world_irq(&w, 0, 500000000);
+	light = world_irq(&w, 0, 8000000);
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	/* Saturated, it leaves the light one alone, and stays away. */
+	w.load[i] = 900000000;
+	EXPECT_EQ(world_run(&w, 30000), 1);
+	EXPECT(w.irqs[i].cpu != 0);
+	EXPECT_EQ(w.irqs[light].cpu, 0);
+	EXPECT_EQ(world_run(&w, 300000), 0);
+	/* There is no better place if light ones are everywhere. */
+	for (i = 1; i < 4; i++)
+		world_irq(&w, i, 8000000);
+	EXPECT_EQ(world_run(&w, 300000), 0);
+	finish(&w);
+	report("a light one does not wait for a lone one that saturates its CPU");
+}
+
+static void test_lone_forbidden(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 4);
+	i = world_irq(&w, 2, 300000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 0);
+	w.cpus[2].usable = false;
+	EXPECT_EQ(world_run(&w, 1000), 1);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_AFFINITY);
+	EXPECT_EQ(world_run(&w, 10000), 0);
+	/* Back again: nothing is gained by that. */
+	w.cpus[2].usable = true;
+	EXPECT_EQ(world_run(&w, 10000), 0);
+	finish(&w);
+	report("lone heavy interrupt leaves a forbidden CPU once");
+}
+
+static void test_lone_faster(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 4);
+	w.cpus[0].capacity = 446;
+	w.cpus[1].capacity = 446;
+	i = world_irq(&w, 0, 200000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT(w.irqs[i].cpu >= 2);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_CAPACITY);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("lone heavy interrupt goes to a faster CPU once");
+}
+
+static void test_lone_home(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	i = world_irq(&w, 0, 200000000);
+	w.irqs[i].node = 1;
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT(w.irqs[i].cpu >= 4);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_LOCALITY);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("lone heavy interrupt goes home to its node once");
+}
+
+static void test_two_equal(void)
+{
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 250000000);
+	world_irq(&w, 0, 250000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT(w.irqs[0].cpu != w.irqs[1].cpu);
+	EXPECT_EQ(world_run(&w, 300000), 0);
+	/* Both on one again, by another's hand. */
+	w.irqs[0].cpu = w.irqs[1].cpu;
+	EXPECT_EQ(world_run(&w, 1000), 1);
+	finish(&w);
+	report("two equal ones on one CPU: one move, then none");
+}
+
+static void test_light(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 60; i++)
+		world_irq(&w, 0, 2000000);
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	EXPECT_EQ(w.moves, 0);
+	/* Heavy ones among them leave, they stay. */
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	EXPECT_EQ(world_run(&w, 1000), 2);
+	for (i = 0; i < 60; i++)
+		EXPECT_EQ(w.irqs[i].cpu, 0);
+	finish(&w);
+	report("light interrupts stay");
+}
+
+static void test_node_holds(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* Two of 35 % in a node of two CPUs hold; four pass 80 % and leave. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 350000000);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		EXPECT(w.irqs[i].cpu < 2);
+	EXPECT_EQ(world_worst(&w), 700000000);
+	for (i = 0; i < 4; i++)
+		w.load[i] = 450000000;
+	world_run(&w, 1000);
+	EXPECT_EQ(world_worst(&w), 450000000);
+	/* 80 % in the node would do, but that is the edge: they stay away. */
+	for (i = 0; i < 4; i++)
+		w.load[i] = 390000000;
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	report("a node holds its devices up to the limit");
+}
+
+static void test_node_edge(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 450000000);
+		w.irqs[i].node = 0;
+	}
+	/* The worst CPU is another one: coming home would not make it worse. */
+	world_irq(&w, 7, 950000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 3);
+	/* 78 %, which is more than seven eighths of the limit: no way back. */
+	for (i = 0; i < 4; i++)
+		w.load[i] = 390000000;
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	for (i = 0; i < 4; i++)
+		w.load[i] = 340000000;
+	EXPECT(world_run(&w, 60000) > 0);
+	for (i = 0; i < 4; i++)
+		EXPECT(w.irqs[i].cpu < 2);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	report("a node takes its devices back well below the limit");
+}
+
+static void test_node_worst(void)
+{
+	static const u64 loads[] = { 600, 600, 380, 120, 100 };
+	struct world w;
+	unsigned int i;
+
+	/* Once the worst node lets go there is room for the other's guest. */
+	world_init(&w, 3);
+	for (i = 0; i < 3; i++)
+		w.cpus[i].node = i;
+	for (i = 0; i < 5; i++)
+		world_irq(&w, i >= 2, loads[i] * MSEC);
+	w.base[1] = 250000000;
+	for (i = 0; i < 4; i++)
+		w.irqs[i].node = i >= 2;
+	settle(&w);
+	EXPECT_EQ(world_worst(&w), 750000000);
+	EXPECT_EQ(w.irqs[2].cpu, 1);
+	EXPECT_EQ(w.irqs[3].cpu, 1);
+	EXPECT(w.irqs[4].cpu != 1);
+	finish(&w);
+	report("one node lets go before the next one does");
+}
+
+static void test_node_home(void)
+{
+	unsigned int i, home = 0;
+	struct world w;
+
+	/* Two have room at home. With four the worst CPU would be worse. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 2 + i, 350000000);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		home += w.irqs[i].cpu < 2;
+	EXPECT_EQ(home, 2);
+	EXPECT_EQ(w.moves, 2);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	/* Home, but for less than the minimum gain: not now. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 0, 24000000);
+	w.irqs[1].node = 1;
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	EXPECT_EQ(w.moves, 0);
+	w.load[1] = 100000000;
+	EXPECT_EQ(world_run(&w, 20000), 1);
+	EXPECT_EQ(w.state[1].reason, IRQ_BALANCE_WHY_LOCALITY);
+	finish(&w);
+	/* Nor for what it was worth until just now. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 0, 120000000);
+	w.irqs[1].node = 1;
+	w.movable[0] = false;
+	w.movable[1] = false;
+	settle(&w);
+	world_run(&w, 60000);
+	w.load[1] = 24000000;
+	world_run(&w, 500);
+	w.movable[1] = true;
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	report("a move to the own node makes nothing worse, and gains something");
+}
+
+static void test_hard_first(void)
+{
+	struct world w;
+
+	/* The only allowed CPU is worse than the forbidden one. */
+	world_init(&w, 3);
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 1, 500000000);
+	w.irqs[0].cpu = 2;
+	memset(w.mask[1], 0, sizeof(w.mask[1]));
+	__set_bit(1, w.mask[1]);
+	memset(w.mask[0], 0, sizeof(w.mask[0]));
+	__set_bit(1, w.mask[0]);
+	__set_bit(2, w.mask[0]);
+	settle(&w);
+	EXPECT_EQ(w.moves, 0);
+	w.cpus[2].usable = false;
+	EXPECT_EQ(world_run(&w, 1000), 1);
+	EXPECT_EQ(w.irqs[0].cpu, 1);
+	finish(&w);
+	report("masks and isolation rank above the worst load");
+}
+
+static void test_full(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 3);
+	for (i = 0; i < 3; i++)
+		world_irq(&w, 0, 200000000);
+	w.cpus[1].full = true;
+	settle(&w);
+	EXPECT_EQ(world_load(&w, 1), 0);
+	EXPECT_EQ(w.moves, 1);
+	/* There is room again. */
+	w.cpus[1].full = false;
+	EXPECT_EQ(world_run(&w, 1000), 1);
+	/* A full CPU keeps what it has. */
+	for (i = 0; i < 3; i++)
+		w.cpus[i].full = true;
+	EXPECT_EQ(world_run(&w, 10000), 0);
+	finish(&w);
+	report("no newcomers on a CPU that is out of vectors");
+}
+
+static void test_fewest_moves(void)
+{
+	static const u64 loads[] = { 60, 210, 140, 250, 160, 370 };
+	static const unsigned int at[] = { 1, 0, 0, 0, 2, 0 };
+	struct world w;
+	unsigned int i;
+
+	/* 50 + 20 + 30 on one CPU: 50 against 50 takes one move, not two. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 200000000);
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 0, 300000000);
+	settle(&w);
+	EXPECT_EQ(world_worst(&w), 500000000);
+	EXPECT_EQ(w.moves, 1);
+	finish(&w);
+	/* 37 leaves CPU 0, 6 makes room for it: which is not the heaviest there. */
+	world_init(&w, 3);
+	for (i = 0; i < ARRAY_SIZE(loads); i++)
+		world_irq(&w, at[i], loads[i] * MSEC);
+	settle(&w);
+	EXPECT_EQ(world_worst(&w), 410000000);
+	EXPECT_EQ(w.moves, 3);
+	finish(&w);
+	report("fewest moves among equal placements");
+}
+
+static void test_within_percent(void)
+{
+	struct world w;
+
+	/* 400+404+400+404: 804:804 takes two moves, 800:808 too; one cannot. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 402000000);
+	world_irq(&w, 1, 398000000);
+	world_irq(&w, 0, 203000000);
+	world_irq(&w, 0, 205000000);
+	settle(&w);
+	/* 605 against 603 is best; one move gets there. */
+	EXPECT_EQ(w.moves, 1);
+	EXPECT(world_worst(&w) <= 607000000);
+	finish(&w);
+	/* One move gets to 503. To 501.5 it takes a swap on top of it. */
+	world_init(&w, 2);
+	w.base[0] = 450000000;
+	world_irq(&w, 0, 200000000);
+	world_irq(&w, 0, 53000000);
+	w.base[1] = 248500000;
+	world_irq(&w, 1, 51500000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT_EQ(world_worst(&w), 503000000);
+	finish(&w);
+	report("loads within one per cent are equal");
+}
+
+static void test_packages_first(void)
+{
+	struct world w;
+	unsigned int i, used[4] = { 0 };
+
+	/* The mail of 2003: four packages of two siblings, four NICs. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++) {
+		w.cpus[i].package = i / 2;
+		w.cpus[i].llc = i / 2;
+		w.cpus[i].core = i / 2;
+	}
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 0, 250000000);
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		used[w.irqs[i].cpu / 2]++;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(used[i], 1);
+	EXPECT_EQ(w.moves, 3);
+	finish(&w);
+	report("one NIC per package on the machine of 2003");
+}
+
+static void test_cores_next(void)
+{
+	struct world w;
+	unsigned int i, used[4] = { 0 };
+
+	/* Two packages, two cores each, two siblings each. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++) {
+		w.cpus[i].package = i / 4;
+		w.cpus[i].llc = i / 4;
+		w.cpus[i].core = i / 2;
+	}
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 0, 250000000);
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		used[w.irqs[i].cpu / 2]++;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(used[i], 1);
+	finish(&w);
+	report("one per core on 2 x 2 x 2");
+}
+
+/* Numbers as servers have them: siblings are half of all CPUs apart. */
+static void server(struct world *w)
+{
+	unsigned int i;
+
+	world_init(w, 16);
+	for (i = 0; i < 16; i++) {
+		w->cpus[i].core = i % 8;
+		w->cpus[i].llc = i % 8 / 2;
+		w->cpus[i].package = i % 8 / 4;
+	}
+}
+
+static void test_permuted(void)
+{
+	unsigned int i, cores[8] = { 0 }, caches[4] = { 0 };
+	struct world w;
+
+	server(&w);
+	for (i = 0; i < 8; i++)
+		world_irq(&w, 0, 250000000);
+	settle(&w);
+	for (i = 0; i < 8; i++)
+		cores[w.irqs[i].cpu % 8]++;
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(cores[i], 1);
+	finish(&w);
+	/* Four of them: one per cache. */
+	server(&w);
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 9, 250000000);
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		caches[w.irqs[i].cpu % 8 / 2]++;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(caches[i], 1);
+	finish(&w);
+	report("cores and caches are spread over whatever their CPUs' numbers");
+}
+
+static void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b)
+{
+	memset(w->mask[irq], 0, sizeof(w->mask[irq]));
+	__set_bit(a, w->mask[irq]);
+	__set_bit(b, w->mask[irq]);
+}
+
+/* One moves where another one has to leave first: eight times on one machine. */
+static void test_chains(void)
+{
+	unsigned int i, irq;
+	struct world w;
+
+	world_init(&w, 24);
+	for (i = 0; i < 24; i += 3) {
+		irq = world_irq(&w, i, 500000000);
+		only(&w, irq, i, i);
+		irq = world_irq(&w, i, 300000000);
+		only(&w, irq, i, i + 1);
+		irq = world_irq(&w, i + 1, 600000000);
+		only(&w, irq, i + 1, i + 2);
+	}
+	settle(&w);
+	world_run(&w, 5000);
+	EXPECT_EQ(world_worst(&w), 600000000);
+	EXPECT_EQ(w.moves, 16);
+	finish(&w);
+	report("a move is made possible by another one");
+}
+
+/* A heavy one and nine light ones have to change places: no single step helps. */
+static void test_pair(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 2);
+	w.base[0] = 200000000;
+	world_irq(&w, 0, 700000000);
+	for (i = 0; i < 9; i++)
+		world_irq(&w, 1, 70000000);
+	settle(&w);
+	world_run(&w, 5000);
+	EXPECT_EQ(world_worst(&w), 770000000);
+	finish(&w);
+	report("the interrupts of two CPUs are shared out anew");
+}
+
+static void test_hidden(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* A giant that nothing helps does not hide two that share a CPU. */
+	world_init(&w, 4);
+	world_irq(&w, 0, 900000000);
+	world_irq(&w, 1, 200000000);
+	world_irq(&w, 1, 200000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT_EQ(w.irqs[0].cpu, 0);
+	finish(&w);
+	/* Nor does one that can be helped by too little, 600+660 by 60. */
+	world_init(&w, 4);
+	world_irq(&w, 0, 600000000);
+	world_irq(&w, 0, 660000000);
+	world_irq(&w, 1, 600000000);
+	world_irq(&w, 2, 200000000);
+	world_irq(&w, 2, 200000000);
+	for (i = 0; i < w.nr_irqs; i++) {
+		memset(w.mask[i], 0, sizeof(w.mask[i]));
+		__set_bit(i < 3 ? 0 : 2, w.mask[i]);
+		__set_bit(i < 3 ? 1 : 3, w.mask[i]);
+	}
+	/* It holds the two halves together. */
+	world_irq(&w, 1, 30000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT_EQ(world_load(&w, 2), 200000000);
+	EXPECT_EQ(world_load(&w, 3), 200000000);
+	finish(&w);
+	report("a worst CPU that cannot be helped hides no other");
+}
+
+/*
+ * Three on each CPU that fill it exactly, if they are found: CPUs of ten parts,
+ * more than a search of the whole could solve.
+ */
+static void test_parts(void)
+{
+	unsigned int part, i, c;
+	struct world w;
+
+	rng = 1;
+	world_init(&w, 40);
+	for (part = 0; part < 10; part++) {
+		for (i = 0; i < 12; i += 3) {
+			u64 a = 100 + rnd(200), b = 100 + rnd(200);
+
+			world_irq(&w, 4 * part, a * MSEC);
+			world_irq(&w, 4 * part, b * MSEC);
+			world_irq(&w, 4 * part, (700 - a - b) * MSEC);
+		}
+	}
+	for (i = 0; i < w.nr_irqs; i++) {
+		memset(w.mask[i], 0, sizeof(w.mask[i]));
+		for (c = 0; c < 4; c++)
+			__set_bit(i / 12 * 4 + c, w.mask[i]);
+	}
+	settle(&w);
+	EXPECT(world_worst(&w) <= 710000000);
+	finish(&w);
+	report("parts of a machine are solved each for itself");
+}
+
+static void test_odroid(void)
+{
+	static const u64 loads[] = { 5000000, 300000000, 350000000 };
+	struct world w;
+	unsigned int i;
+
+	/* ODROID-XU4: CPU 0-3 Cortex-A7, 4-7 A15; all three on CPU 0. */
+	world_init(&w, 8);
+	for (i = 0; i < 4; i++)
+		w.cpus[i].capacity = 446;
+	for (i = 0; i < 3; i++)
+		world_irq(&w, 0, loads[i]);
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu, 0);
+	EXPECT(w.irqs[1].cpu >= 4);
+	EXPECT(w.irqs[2].cpu >= 4);
+	EXPECT(w.irqs[1].cpu != w.irqs[2].cpu);
+	EXPECT_EQ(w.moves, 2);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("heavy interrupts go to the fast cluster, lights stay");
+}
+
+void test_placement(void)
+{
+	test_lone();
+	test_lone_base();
+	test_lone_waiting();
+	test_lone_forbidden();
+	test_lone_faster();
+	test_lone_home();
+	test_two_equal();
+	test_light();
+	test_node_holds();
+	test_node_edge();
+	test_node_worst();
+	test_node_home();
+	test_hard_first();
+	test_full();
+	test_fewest_moves();
+	test_within_percent();
+	test_packages_first();
+	test_cores_next();
+	test_permuted();
+	test_chains();
+	test_pair();
+	test_hidden();
+	test_parts();
+	test_odroid();
+}

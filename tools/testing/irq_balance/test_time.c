@@ -1,0 +1,731 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of the planner over time: averages, hysteresis, failed moves, policies, passes.
+ */
+#include "test.h"
+
+static void test_no_timer(void)
+{
+	struct world w;
+
+	world_init(&w, 4);
+	world_irq(&w, 0, 1000000);
+	world_irq(&w, 1, 19000000);
+	world_pass(&w);
+	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
+	w.irqs[1].time += 19000000;
+	w.now += 1000 * MSEC;
+	world_pass(&w);
+	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
+	EXPECT_EQ(w.bal.nr_heavy, 0);
+	/* It kicks at the rate of a heavy one, and not below. */
+	EXPECT(irq_load_rises(IRQ_LOAD_QUANTUM, 99 * MSEC, w.bal.limit));
+	EXPECT(!irq_load_rises(IRQ_LOAD_QUANTUM, 101 * MSEC, w.bal.limit));
+	/* Turned heavy: now there is a timer. */
+	w.irqs[1].time += 200000000;
+	w.now += 1000 * MSEC;
+	world_pass(&w);
+	EXPECT(w.bal.next != IRQ_BALANCE_NO_TIMER);
+	finish(&w);
+	report("no timer when nothing is heavy");
+}
+
+/* Interrupts that are silent but for one @duty-th of the time, in windows of @period ms. */
+static void bursts(struct world *w, unsigned int duty, unsigned int period,
+		   unsigned int ms)
+{
+	unsigned int i;
+
+	for (; ms; ms -= min(ms, period)) {
+		for (i = 0; i < w->nr_irqs; i++)
+			w->load[i] = rnd(duty) ? 0 : duty * 80000000;
+		world_run(w, period);
+		/* The promise is of the loads that it sees, not of the next ones. */
+		w->wrong = NULL;
+	}
+	for (i = 0; i < w->nr_irqs; i++)
+		w->load[i] = 80000000;
+}
+
+static void test_bursts(void)
+{
+	static const unsigned int periods[] = { 100, 200, 300, 500 };
+	static const unsigned int crowds[] = { 4, 12 };
+	unsigned int duty, p, n, first, late = 0;
+	struct world w;
+
+	for (duty = 2; duty <= 10; duty += 4) {
+		for (p = 0; p < ARRAY_SIZE(periods) * 2; p++) {
+			n = crowds[p % 2];
+			world_init(&w, 8);
+			while (w.nr_irqs < n)
+				world_irq(&w, rnd(8), 80000000);
+			world_pass(&w);
+			bursts(&w, duty, periods[p / 2], 60000);
+			first = w.moves;
+			bursts(&w, duty, periods[p / 2], 90000);
+			EXPECT(w.moves <= 10);
+			late += w.moves - first;
+			/* At a quarter of a CPU by their means nothing is urgent. */
+			EXPECT(world_worst(&w) <= 240000000);
+			finish(&w);
+			/* A crowd that saturates one CPU is spread. */
+			world_init(&w, 8);
+			while (w.nr_irqs < 12)
+				world_irq(&w, 0, 80000000);
+			world_pass(&w);
+			bursts(&w, duty, periods[p / 2], 120000);
+			EXPECT(world_worst(&w) <= 400000000);
+			finish(&w);
+		}
+	}
+	EXPECT(late <= 12);
+	report("interrupts that come in bursts come to rest, and are spread");
+}
+
+/* Some that swing between others that do not: it comes to rest. */
+static void test_swings(void)
+{
+	unsigned int seed, i, n, nr, nr_swing, period, on, depth, t, rests = 0, late = 0;
+	struct world w;
+	u64 high[3];
+
+	for (seed = 1; seed <= 100; seed++) {
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		for (i = 0; i < 8; i++)
+			rnd(2);
+		n = 2 + rnd(5);
+		nr = 3 + rnd(3 * n);
+		nr_swing = rnd(3) ? 1 : 1 + rnd(2);
+		period = 500 + 50 * (rnd(2) ? rnd(40) : rnd(191));
+		on = period / 50 * (rnd(2) ? 50 : 10 + rnd(81)) / 100 * 50;
+		depth = rnd(2) ? 100 : 20 + rnd(81);
+		world_init(&w, n);
+		for (i = 0; i < nr_swing; i++) {
+			high[i] = 300000000 + rnd(500000000);
+			world_irq(&w, rnd(n), high[i]);
+		}
+		for (; i < nr; i++)
+			world_irq(&w, rnd(n), 50000000 + rnd(400000000 * n / nr));
+		settle(&w);
+		for (t = 0; t < 300000; t += 50) {
+			if (t == 60000)
+				rests = w.moves;
+			for (i = 0; i < nr_swing; i++) {
+				w.load[i] = high[i];
+				if ((t + i * period / 3) % period >= on)
+					w.load[i] -= high[i] / 100 * depth;
+			}
+			/* As above. */
+			w.wrong = NULL;
+			world_run(&w, 50);
+		}
+		w.wrong = NULL;
+		late += w.moves - rests;
+		EXPECT(w.moves - rests <= 4);
+		finish(&w);
+	}
+	EXPECT(late <= 20);
+	report("it comes to rest beside what swings");
+}
+
+/* A step is followed at once, a step back is not, until a minute has passed. */
+static void test_swing_back(void)
+{
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 100000000);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 1, 390000000);
+	settle(&w);
+	world_run(&w, 60000);
+	EXPECT_EQ(w.moves, 0);
+	w.load[0] = 800000000;
+	EXPECT(world_run(&w, 500) > 0);
+	EXPECT_EQ(w.state[0].load.mean, 800000000);
+	w.load[0] = 100000000;
+	world_run(&w, 500);
+	EXPECT(w.state[0].load.mean > 200000000);
+	world_run(&w, 120000);
+	EXPECT(w.state[0].load.mean < 105000000);
+	w.load[0] = 800000000;
+	world_run(&w, 500);
+	EXPECT_EQ(w.state[0].load.mean, 800000000);
+	finish(&w);
+	report("a step is followed, a step back is not for a minute");
+}
+
+static void test_noise(void)
+{
+	static const unsigned int periods[] = { 1, 3, 10, 50, 100 };
+	unsigned int p, n, i, step;
+	struct world w;
+
+	for (p = 0; p < ARRAY_SIZE(periods); p++) {
+		for (n = 2; n <= 16; n *= 2) {
+			world_init(&w, n);
+			for (i = 0; i < 3 * n; i++)
+				world_irq(&w, i % n, 200000000);
+			world_pass(&w);
+			for (step = 0; step < 3000; step++) {
+				if (step % periods[p] == 0) {
+					for (i = 0; i < 3 * n; i++)
+						w.load[i] = 170000000 + rnd(60000001);
+				}
+				world_run(&w, 100);
+				w.wrong = NULL;
+			}
+			EXPECT_EQ(w.moves, 0);
+			/* And a step that is no noise. */
+			for (i = 0; i < 3 * n; i++)
+				w.load[i] = i % n ? 100000000 : 300000000;
+			world_run(&w, 500);
+			EXPECT(w.moves > 0);
+			finish(&w);
+		}
+	}
+	report("noise of 15 % moves nothing in 300 s");
+}
+
+/* Eight of a hundred with a load of @extra more: what is to be gained is half of that. */
+static unsigned int small_gain(unsigned int extra, unsigned int min_gain, unsigned int ms)
+{
+	unsigned int i, moves;
+	struct world w;
+
+	world_init(&w, 2);
+	w.set.min_gain = min_gain;
+	for (i = 0; i < 8; i++)
+		world_irq(&w, i % 2, 100000000);
+	world_irq(&w, 0, extra * MSEC);
+	world_irq(&w, 0, extra * MSEC);
+	world_pass(&w);
+	world_run(&w, ms);
+	moves = w.moves;
+	finish(&w);
+	return moves;
+}
+
+static void test_min_gain(void)
+{
+	struct world w;
+
+	/* 500 against 400, a tenth is to be gained: it takes time to be sure, ... */
+	EXPECT_EQ(small_gain(50, 50, 1000), 0);
+	EXPECT_EQ(small_gain(50, 50, 30000), 1);
+	/* ... and 460 against 400 is six and a half per cent: more time. */
+	EXPECT_EQ(small_gain(30, 50, 3000), 0);
+	EXPECT_EQ(small_gain(30, 50, 300000), 1);
+	EXPECT_EQ(small_gain(30, 80, 300000), 0);
+	/* A quarter of the load, but of less than half of what makes one heavy. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 21000000);
+	world_irq(&w, 0, 21000000);
+	w.base[1] = 12000000;
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_BEST);
+	w.base[1] = 0;
+	EXPECT_EQ(world_run(&w, 60000), 1);
+	finish(&w);
+	report("nothing is moved for less than the minimum gain");
+}
+
+/* The reason that balance_why shows for an interrupt that stays. */
+static void test_why(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 2);
+	for (i = 0; i < 5; i++)
+		world_irq(&w, 0, 100000000);
+	w.movable[2] = false;
+	w.load[3] = 1000000;
+	world_pass(&w);
+	EXPECT_EQ(world_run(&w, 500), 2);
+	for (i = 0; i < 5; i++)
+		EXPECT(w.state[i].moved || w.state[i].why == (i == 2 ? IRQ_BALANCE_WHY_FIXED :
+							      i == 3 ? IRQ_BALANCE_WHY_LIGHT :
+								       IRQ_BALANCE_WHY_BEST));
+	for (i = 0; i < 5 && !w.state[i].moved; i++)
+		;
+	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_RESTING);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_IMBALANCE);
+	world_run(&w, 2000);
+	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_BEST);
+	w.cpus[0].full = true;
+	w.cpus[1].full = true;
+	world_run(&w, 500);
+	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_FULL);
+	finish(&w);
+	/* A gain that noise could fake, and one that is too small. */
+	world_init(&w, 2);
+	for (i = 0; i < 10; i++)
+		world_irq(&w, i < 6 ? 0 : 1, 100000000);
+	world_pass(&w);
+	world_run(&w, 300);
+	for (i = 0; i < 10 && w.state[i].why != IRQ_BALANCE_WHY_NOISE; i++)
+		;
+	EXPECT(i < 10);
+	finish(&w);
+	report("it says why one stays");
+}
+
+static void test_averages(void)
+{
+	struct irq_balance_average avg = { 0 };
+	u64 total = 5000;
+	unsigned int i;
+
+	/* The first window only says where the count stands. */
+	irq_balance_average_update(&avg, total, 0, 1024, true);
+	EXPECT_EQ(avg.mean, 0);
+	for (i = 0; i < 200; i++) {
+		total += 10000000;
+		irq_balance_average_update(&avg, total, 100 * MSEC, 1024, true);
+	}
+	EXPECT_EQ(avg.mean, 100000000);
+	EXPECT_EQ(avg.dev, 0);
+	/* An eighth, as nothing else is known; half of that after 20 s. */
+	EXPECT_EQ(irq_balance_average_error(&avg), 6250000);
+	/* One that goes up and down by a fifth deviates by about that ... */
+	for (i = 0; i < 1000; i++) {
+		total += i / 30 % 2 ? 12000000 : 8000000;
+		irq_balance_average_update(&avg, total, 100 * MSEC, 1024, true);
+	}
+	EXPECT(avg.mean > 95000000 && avg.mean < 105000000);
+	EXPECT(avg.dev > 8000000 && avg.dev < 20000000);
+	/* ... and is off by up to three times that. */
+	EXPECT(irq_balance_average_error(&avg) > 3 * avg.dev);
+	EXPECT(irq_balance_average_error(&avg) < 4 * avg.dev);
+	/* Work on a slow CPU counts for less. */
+	memset(&avg, 0, sizeof(avg));
+	irq_balance_average_update(&avg, 0, 0, 512, true);
+	irq_balance_average_update(&avg, 50 * MSEC, 100 * MSEC, 512, true);
+	EXPECT_EQ(avg.mean, 250000000);
+	/* A count that went back is no measurement. */
+	irq_balance_average_update(&avg, 10, 100 * MSEC, 512, true);
+	EXPECT_EQ(avg.mean, 250000000);
+	/* The largest numbers there are. */
+	irq_balance_average_update(&avg, ~0ULL, 1000000ULL * 1000 * MSEC, 1024, true);
+	irq_balance_average_update(&avg, ~0ULL, 1000000ULL * 1000 * MSEC, 1024, true);
+	EXPECT(avg.mean <= IRQ_BALANCE_LOAD_MAX);
+	report("averages");
+}
+
+static void test_knobs(void)
+{
+	struct irq_balance_settings set, old;
+	unsigned int i;
+
+	irq_balance_settings_init(&set);
+	for (i = 0; i < irq_balance_nr_knobs; i++) {
+		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
+
+		EXPECT(knob->min <= knob->def && knob->def <= knob->max);
+		old = set;
+		EXPECT(irq_balance_settings_store(&set, knob, knob->max + 1) < 0);
+		EXPECT(!memcmp(&old, &set, sizeof(set)));
+		EXPECT(!irq_balance_settings_store(&set, knob, knob->def));
+		EXPECT(!memcmp(&old, &set, sizeof(set)));
+	}
+	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_WHY_LOCALITY), "locality"));
+	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_NR_WHYS), "unknown"));
+	EXPECT(!strcmp(irq_balance_policy_name(IRQ_BALANCE_POLICY_ROTATE), "rotate"));
+	report("knobs");
+}
+
+static void test_rest(void)
+{
+	struct world w;
+	unsigned int k;
+
+	/* Another hand puts it back each time. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	w.movable[0] = false;
+	world_pass(&w);
+	for (k = 0; k < 600; k++) {
+		world_run(&w, 100);
+		if (w.irqs[1].cpu && !w.state[1].planned)
+			w.irqs[1].cpu = 0;
+	}
+	/* After 0, 1, 3, 7, 15, 31 s. */
+	EXPECT_EQ(w.moves, 6);
+	/* It has rested. */
+	w.irqs[1].cpu = 1;
+	world_run(&w, 200000);
+	w.irqs[1].cpu = 0;
+	EXPECT_EQ(world_run(&w, 500), 1);
+	w.irqs[1].cpu = 0;
+	EXPECT_EQ(world_run(&w, 1500), 1);
+	finish(&w);
+	report("what moves again and again rests ever longer");
+}
+
+static void test_deaf(void)
+{
+	unsigned int i, asked = 0;
+	struct world w;
+
+	/* Its moves never happen: asked for again, given up, not counted. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 100000000);
+	w.deaf[0] = true;
+	w.deaf[1] = true;
+	world_pass(&w);
+	world_run(&w, 20000);
+	EXPECT_EQ(w.moves, 0);
+	EXPECT_EQ(w.state[0].moved, 0);
+	EXPECT_EQ(w.state[1].moved, 0);
+	/* It is asked for eight times, and ever more rarely. */
+	for (i = 0; i < 400; i++) {
+		w.wrong = NULL;
+		world_run(&w, 50);
+		asked += w.state[0].planned || w.state[1].planned;
+	}
+	EXPECT(asked > 0);
+	EXPECT(asked <= 40);
+	world_run(&w, 300000);
+	for (asked = i = 0; i < 6000; i++) {
+		w.wrong = NULL;
+		world_run(&w, 50);
+		asked += w.state[0].planned || w.state[1].planned;
+	}
+	EXPECT(asked > 0);
+	EXPECT(asked <= 100);
+	/* One listens at last. */
+	w.deaf[0] = false;
+	w.deaf[1] = false;
+	EXPECT_EQ(world_run(&w, 130000), 1);
+	finish(&w);
+	report("a move counts only when it is seen");
+}
+
+static void test_hold(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* An interrupt with another mask may be moved at once. */
+	world_init(&w, 3);
+	for (i = 0; i < 2; i++) {
+		world_irq(&w, 0, 300000000);
+		w.deaf[i] = true;
+	}
+	w.movable[1] = false;
+	world_pass(&w);
+	while (w.state[0].hold < w.now + 10000 * MSEC && w.now < 300000 * MSEC) {
+		w.wrong = NULL;
+		world_run(&w, 200);
+	}
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FAILED);
+	w.deaf[0] = false;
+	w.deaf[1] = false;
+	w.wrong = NULL;
+	EXPECT_EQ(world_run(&w, 500), 0);
+	w.bal.changed = true;
+	EXPECT_EQ(world_run(&w, 400), 1);
+	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
+	/* The user may ask for a move while it rests. */
+	for (i = 0; i < 2; i++)
+		w.irqs[i].cpu = 0;
+	EXPECT_EQ(world_run(&w, 300), 0);
+	w.bal.asked = true;
+	EXPECT_EQ(world_run(&w, 300), 1);
+	EXPECT(!w.bal.asked);
+	finish(&w);
+	/* One that is silent refuses nothing. */
+	world_init(&w, 3);
+	for (i = 0; i < 2; i++) {
+		world_irq(&w, 0, 200000000);
+		w.movable[i] = false;
+		w.deaf[i] = true;
+	}
+	world_pass(&w);
+	world_run(&w, 30000);
+	for (i = 0; i < 2; i++) {
+		w.movable[i] = true;
+		w.load[i] = 0;
+	}
+	for (i = 0; i < 4; i++) {
+		w.now += 20 * MSEC;
+		world_pass(&w);
+	}
+	EXPECT(w.state[0].planned || w.state[1].planned);
+	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
+	finish(&w);
+	report("what could not be moved is left alone, until something changes");
+}
+
+static void test_observe(void)
+{
+	unsigned int i, shown = 0, passes = 0;
+	struct world w;
+	u64 last = 0;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 200000000);
+		w.deaf[i] = true;
+	}
+	w.bal.observe = true;
+	world_pass(&w);
+	world_run(&w, 1000);
+	for (i = 0; i < 6000; i++) {
+		w.wrong = NULL;
+		world_run(&w, 10);
+		shown += w.state[0].planned + w.state[1].planned +
+			 w.state[2].planned + w.state[3].planned ==
+			 3 * IRQ_BALANCE_WHY_IMBALANCE;
+		passes += w.bal.last != last;
+		last = w.bal.last;
+	}
+	EXPECT_EQ(shown, 6000);
+	EXPECT(passes <= 301);
+	/* The proposal ends with its gain: 16 of 416 are too little. */
+	for (i = 0; i < 4; i++)
+		w.load[i] = i ? 0 : 400000000;
+	w.load[1] = 16000000;
+	w.wrong = NULL;
+	world_run(&w, 10000);
+	EXPECT(w.state[1].heavy);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(w.state[i].planned, IRQ_BALANCE_WHY_NONE);
+	EXPECT_EQ(w.moves, 0);
+	finish(&w);
+	report("observe proposes what it would do, as long as it would");
+}
+
+static void test_step_500ms(void)
+{
+	unsigned int at, i;
+	struct world w;
+
+	/* 4 + 4 against 4 + 4, one grows to 13: gain 4 of 17, no; to 20: yes. */
+	for (at = 0; at < 400; at += 7) {
+		world_init(&w, 2);
+		for (i = 0; i < 4; i++)
+			world_irq(&w, i % 2, 100000000);
+		world_pass(&w);
+		world_run(&w, 5000 + at);
+		EXPECT_EQ(w.moves, 0);
+		/* 300 + 100 against 200: 300 against 300 gains a quarter... */
+		w.load[0] = 360000000;
+		/* ... and this 100 of 460 + 0: alone 360 against 300. */
+		w.load[2] = 160000000;
+		world_run(&w, 500);
+		EXPECT(w.moves > 0);
+		EXPECT_EQ(world_run(&w, 5000), 0);
+		EXPECT(world_worst(&w) <= 364000000);
+		finish(&w);
+	}
+	report("a step of twice the minimum gain settles in 500 ms");
+}
+
+static void test_rotate(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 4);
+	w.set.policy = IRQ_BALANCE_POLICY_ROTATE;
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 1, 300000000);
+	world_pass(&w);
+	world_run(&w, 10500);
+	EXPECT(w.moves >= 16 && w.moves <= 22);
+	EXPECT(w.irqs[0].cpu != w.irqs[1].cpu);
+	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_WHY_ROTATE);
+	/* As many as CPUs: no turns. */
+	world_irq(&w, (w.irqs[0].cpu + 2) % 4, 300000000);
+	world_irq(&w, (w.irqs[1].cpu + 2) % 4, 300000000);
+	world_run(&w, 1500);
+	EXPECT_EQ(world_run(&w, 10000), 0);
+	finish(&w);
+	/* More than ever fitted into one pass. */
+	world_init(&w, 16);
+	w.set.policy = IRQ_BALANCE_POLICY_ROTATE;
+	for (i = 0; i < 12; i++)
+		world_irq(&w, i, 300000000);
+	world_pass(&w);
+	EXPECT(world_run(&w, 5000) >= 24);
+	EXPECT_EQ(world_worst(&w), 300000000);
+	finish(&w);
+	/* None, if one has nowhere to go and is in another one's way. */
+	world_init(&w, 3);
+	w.set.policy = IRQ_BALANCE_POLICY_ROTATE;
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 1, 300000000);
+	__clear_bit(2, w.mask[0]);
+	__clear_bit(0, w.mask[1]);
+	w.base[2] = 200000000;
+	world_pass(&w);
+	EXPECT_EQ(world_run(&w, 5000), 0);
+	__set_bit(0, w.mask[1]);
+	EXPECT(world_run(&w, 5000) > 0);
+	finish(&w);
+	report("policy rotate takes turns");
+}
+
+static void test_compact(void)
+{
+	struct world w;
+	unsigned int i, first;
+
+	world_init(&w, 8);
+	w.set.policy = IRQ_BALANCE_POLICY_COMPACT;
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 2 * i, 100000000);
+	settle(&w);
+	first = w.irqs[0].cpu;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(w.irqs[i].cpu, first);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	/* Too much for one: it balances. */
+	for (i = 0; i < 4; i++)
+		w.load[i] = 300000000;
+	world_run(&w, 2000);
+	EXPECT(world_worst(&w) <= 600000000);
+	finish(&w);
+	/* An interrupt that may not be there stays. */
+	world_init(&w, 8);
+	w.set.policy = IRQ_BALANCE_POLICY_COMPACT;
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 2 * i, 100000000);
+	memset(w.mask[0], 0, sizeof(w.mask[0]));
+	__set_bit(0, w.mask[0]);
+	__set_bit(1, w.mask[0]);
+	memset(w.mask[3], 0, sizeof(w.mask[3]));
+	__set_bit(6, w.mask[3]);
+	__set_bit(7, w.mask[3]);
+	settle(&w);
+	EXPECT(w.irqs[0].cpu < 2);
+	EXPECT(w.irqs[3].cpu >= 6);
+	EXPECT(w.moves > 0);
+	finish(&w);
+	/* It does not keep what its CPU is forbidden to. */
+	world_init(&w, 4);
+	w.set.policy = IRQ_BALANCE_POLICY_COMPACT;
+	world_irq(&w, 0, 100000000);
+	settle(&w);
+	w.cpus[w.irqs[0].cpu].usable = false;
+	EXPECT_EQ(world_run(&w, 1000), 1);
+	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_WHY_AFFINITY);
+	finish(&w);
+	report("policy compact gathers, and lets go");
+}
+
+static void test_pace(void)
+{
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	world_pass(&w);
+	/* Turned heavy: soon again, then half as often each time. */
+	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
+	world_run(&w, 100);
+	EXPECT_EQ(w.bal.interval_ms, 50);
+	EXPECT_EQ(w.bal.limit, 0);
+	while (w.bal.interval_ms == 50 && w.now < 2000 * MSEC)
+		world_run(&w, 10);
+	EXPECT_EQ(w.bal.interval_ms, 100);
+	world_run(&w, 100);
+	EXPECT_EQ(w.bal.interval_ms, 200);
+	world_run(&w, 1000);
+	/* A step is looked at soon again, though nothing can be done about it. */
+	w.load[0] = 600000000;
+	world_run(&w, 220);
+	EXPECT_EQ(w.bal.interval_ms, 50);
+	EXPECT_EQ(w.moves, 0);
+	finish(&w);
+	/* After a kick it looks a few times although nothing is heavy. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 3000000);
+	settle(&w);
+	w.bal.kicked = true;
+	world_pass(&w);
+	EXPECT_EQ(w.bal.next, w.now + 50 * MSEC);
+	world_run(&w, 50);
+	EXPECT_EQ(w.bal.next, w.now + 50 * MSEC);
+	world_run(&w, 50);
+	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
+	finish(&w);
+	report("it looks when there is something to see");
+}
+
+static void test_measure(void)
+{
+	struct irq_balance_average before;
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 30000000);
+	settle(&w);
+	EXPECT(w.state[0].heavy);
+	/* Heavy until it falls below three quarters. */
+	w.load[0] = 16000000;
+	world_run(&w, 60000);
+	EXPECT(w.state[0].heavy);
+	w.load[0] = 14000000;
+	world_run(&w, 60000);
+	EXPECT(!w.state[0].heavy);
+	w.load[0] = 19000000;
+	world_run(&w, 60000);
+	EXPECT(!w.state[0].heavy);
+	finish(&w);
+	/* A window that is too short is none. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	settle(&w);
+	world_pass(&w);
+	before = w.state[0].load;
+	w.now += 3 * MSEC;
+	w.irqs[0].time += 3 * MSEC;
+	world_pass(&w);
+	EXPECT(!memcmp(&before, &w.state[0].load, sizeof(before)));
+	finish(&w);
+	/* One on CPUs of two kinds does not count. */
+	world_init(&w, 2);
+	w.cpus[1].capacity = 512;
+	world_irq(&w, 0, 300000000);
+	settle(&w);
+	world_run(&w, 1000);
+	before = w.state[0].load;
+	w.now += 100 * MSEC;
+	w.irqs[0].time += 30 * MSEC;
+	w.irqs[0].cpu = 1;
+	world_pass(&w);
+	EXPECT_EQ(w.irqs[0].load, 300000000);
+	EXPECT_EQ(w.state[0].load.mean, before.mean);
+	EXPECT_EQ(w.state[0].load.age_ms, before.age_ms);
+	finish(&w);
+	report("what a window says");
+}
+
+void test_time(void)
+{
+	test_averages();
+	test_knobs();
+	test_no_timer();
+	test_bursts();
+	test_swings();
+	test_swing_back();
+	test_noise();
+	test_min_gain();
+	test_why();
+	test_rest();
+	test_deaf();
+	test_hold();
+	test_observe();
+	test_step_500ms();
+	test_rotate();
+	test_compact();
+	test_pace();
+	test_measure();
+}
