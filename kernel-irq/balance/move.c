@@ -5,8 +5,8 @@
  * The user's mask is policy: irq_common_data.affinity, what
  * /proc/irq/N/smp_affinity shows, what hotplug falls back to. The CPU of the
  * mask which is interrupted is mechanism: the effective affinity. Only the
- * latter is changed here, by handing the chip a mask of one CPU and not copying
- * it. irq_set_affinity() cannot be used: it makes the one CPU the user's mask.
+ * latter is changed here: irq_do_set_affinity() hands the chip a mask of one CPU,
+ * and does not copy the mask while irq_balance_is_moving().
  *
  * Chips that may be programmed from any context are, by the caller. For
  * those with IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with
@@ -36,6 +36,9 @@
 #include <linux/slab.h>
 
 #include "../internals.h"
+
+/* The affinity mask before a move, under desc->lock */
+static DEFINE_PER_CPU(struct cpumask, irq_balance_mask);
 
 /* Every interrupt would cost an IPI once it left its demultiplexer's CPU */
 static bool irq_balance_is_redirected(struct irq_data *data)
@@ -161,9 +164,32 @@ static bool irq_balance_may_be_on(struct irq_desc *desc, unsigned int cpu)
 
 static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 {
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	const struct cpumask *affinity = irq_data_get_affinity_mask(data);
+	struct cpumask *before = this_cpu_ptr(&irq_balance_mask);
+	int ret;
+
 	if (!irq_balance_may_be_on(desc, cpu))
 		return -ENODEV;
-	return irq_set_effective_cpu(&desc->irq_data, cpu);
+
+	cpumask_copy(before, affinity);
+	desc->balance->moving = true;
+	ret = irq_do_set_affinity(data, cpumask_of(cpu), false);
+	desc->balance->moving = false;
+
+	/*
+	 * A few chips write the mask themselves and look up in it where an
+	 * interrupt is. They can only have what the user set.
+	 */
+	if (unlikely(!cpumask_equal(before, affinity))) {
+		irq_data_get_irq_chip(data)->irq_set_affinity(data, before, false);
+		irq_data_update_affinity(data, before);
+		desc->balance->chip_mask = true;
+		return -EOPNOTSUPP;
+	}
+	if (!ret)
+		irq_balance_notify(desc);
+	return ret;
 }
 
 /**
@@ -217,6 +243,29 @@ void irq_balance_notify(struct irq_desc *desc)
 	if (desc->affinity_notify)
 		irq_affinity_schedule_notify_work(desc);
 }
+
+/**
+ * irq_effective_affinity_or - The CPU that an interrupt is delivered to
+ * @irq:	interrupt number
+ * @mask:	its affinity
+ *
+ * For affinity notifiers, which are given the affinity mask but map interrupts
+ * to CPUs.
+ *
+ * Context: any. May race with a change, after which the notifier is called again.
+ *
+ * Return: mask of that CPU, or @mask if it is not one CPU or not known yet
+ */
+const struct cpumask *irq_effective_affinity_or(unsigned int irq, const struct cpumask *mask)
+{
+	const struct cpumask *effective = irq_get_effective_affinity_mask(irq);
+	unsigned int cpu = nr_cpu_ids;
+
+	if (effective && cpumask_weight(effective) == 1)
+		cpu = cpumask_first(effective);
+	return cpu < nr_cpu_ids ? cpumask_of(cpu) : mask;
+}
+EXPORT_SYMBOL_GPL(irq_effective_affinity_or);
 
 /**
  * irq_balance_move - Deliver an interrupt to another CPU of its affinity mask

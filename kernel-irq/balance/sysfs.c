@@ -376,19 +376,6 @@ static struct irq_balance_load_attr irq_balance_##_name = {				\
 IRQ_BALANCE_LOAD(load_time_ns, time_ns);
 IRQ_BALANCE_LOAD(load_soft_ns, soft_ns);
 IRQ_BALANCE_LOAD(load_thread_ns, thread_ns);
-IRQ_BALANCE_LOAD(load_count, count);
-
-static ssize_t load_max_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	struct irq_desc *desc = irq_balance_to_desc(kobj);
-	struct irq_load load;
-
-	scoped_guard(raw_spinlock_irq, &desc->lock)
-		irq_load_peek(desc, &load);
-	return sysfs_emit(buf, "%u\n", load.max_ns);
-}
-
-static struct kobj_attribute irq_balance_max_attr = __ATTR_RO(load_max_ns);
 
 static struct attribute *irq_balance_irq_attrs[] = {
 	&irq_balance_balance_attr.attr,
@@ -402,8 +389,6 @@ static struct attribute *irq_balance_irq_attrs[] = {
 	&irq_balance_load_time_ns.attr.attr,
 	&irq_balance_load_soft_ns.attr.attr,
 	&irq_balance_load_thread_ns.attr.attr,
-	&irq_balance_load_count.attr.attr,
-	&irq_balance_max_attr.attr,
 	NULL
 };
 
