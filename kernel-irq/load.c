@@ -97,7 +97,6 @@ static struct irq_load_line *irq_load_line_of(struct irq_desc *desc)
 static void irq_load_request_line(struct irq_desc *desc)
 {
 	lockdep_assert_held(&desc->lock);
-
 	desc->load_skip = -1;
 	/* The delay bounds how often it is tried when memory is short */
 	schedule_delayed_work(&irq_load_alloc_work, 1);
@@ -142,7 +141,7 @@ void irq_load_check_rise(struct irq_load_line *line, u64 now)
 	WRITE_ONCE(line->window_total, total);
 }
 
-/* Start to time a piece of work, with migration disabled. A preemption in here counts as its own. */
+/* Start to time a piece of work, with migration disabled. A preemption in here is its own. */
 void irq_load_span_begin(struct irq_load_span *span)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);

@@ -18,12 +18,7 @@ typedef irqreturn_t (*irq_load_thread_fn_t)(struct irq_desc *desc, struct irqact
 /* Interrupts that share one softirq; more are not remembered */
 #define IRQ_LOAD_RAISERS	4
 
-/**
- * struct irq_load - What an interrupt has cost so far, ns
- * @time_ns:	time in its handlers, cumulative
- * @soft_ns:	time in softirqs on its behalf, cumulative
- * @thread_ns:	time in its threads, cumulative
- */
+/* What an interrupt has cost so far: handlers, softirqs on its behalf, threads */
 struct irq_load {
 	u64	time_ns;
 	u64	soft_ns;
@@ -100,14 +95,9 @@ struct irq_load_span {
 	u64		soft_ns;
 };
 
-/**
- * struct irq_load_run - A run of a softirq that is timed
- * @task:	in whose context
- * @vector:	the softirq
- * @irq:	interrupt of the last NAPI poll in it, 0 for none
- * @time:	time for @irq that is still to be charged, ns
- * @charged:	what was charged before, ns
- * @span:	what follows the last poll
+/*
+ * A run of a softirq that is timed: @time for @irq, the interrupt of the last NAPI poll in it,
+ * is still to be charged, @charged was. @span is what follows the last poll.
  */
 struct irq_load_run {
 	struct task_struct	*task;

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU time per interrupt: NAPI.
- *
- * In a run of NET_RX that is timed, the tracepoint behind each poll charges it to
- * the interrupt of its instance. Some drivers name that with
+ * CPU time per interrupt: NAPI. In a run of NET_RX that is timed, the tracepoint behind each
+ * poll charges it to the interrupt of its instance. Some drivers name that with
  * netif_napi_set_irq(). For others it is learned: a handler that is timed adds its
- * instance to the end of the CPU's poll list.
- *
- * What was learned is kept aside by the ID of the instance. A wrong entry heals:
- * each sighting is a vote, and a vote for another interrupt takes one away.
+ * instance to the end of the CPU's poll list. What was learned is kept aside by the ID of
+ * the instance. Each sighting is a vote, and a vote for another interrupt takes one away.
  *
  * An instance that polls without end since before anybody measured has no interrupt
  * to learn from. It came by an interrupt of its device on this CPU: the one with the
  * most interrupts that no other instance has is taken for it, with one vote.
  *
- * The backlog, gro_cells and tunnels have no interrupt: other CPUs and local senders
- * fill them. Instances that are scheduled by a thread or a tasklet are not learned,
- * nor those without ID (for transmission only), unless the driver names their
- * interrupt. All these are base load of the CPU. Polls by NAPI threads and busy
- * pollers run where the scheduler puts them, not where the interrupt goes. They are
- * not charged, but the interrupt is marked: see irq_load_is_polled().
+ * The backlog, gro_cells and tunnels have no interrupt. Instances that are scheduled by a
+ * thread or a tasklet are not learned, nor those without ID (for transmission only), unless
+ * the driver names their interrupt. All these are base load of the CPU. Polls by NAPI
+ * threads and busy pollers run where the scheduler puts them: they are not charged, but the
+ * interrupt is marked, see irq_load_is_polled().
  */
 #include <linux/irq.h>
 #include <linux/msi.h>
@@ -99,9 +94,7 @@ static bool irq_load_is_child(const struct device *dev, const struct device *par
 
 static bool irq_load_has_napi(unsigned int irq)
 {
-	unsigned int i;
-
-	for (i = 0; i < IRQ_LOAD_NAPIS; i++) {
+	for (unsigned int i = 0; i < IRQ_LOAD_NAPIS; i++) {
 		if (READ_ONCE(irq_load_napis[i].irq) == irq)
 			return true;
 	}

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU time per interrupt: softirqs.
- *
- * While measuring is on, each softirq's action is wrapped by one that counts down its
- * runs on this CPU. It times the one that reaches zero, which stands for all since the
- * last one. So the load of a CPU is found even if it is too busy to take interrupts.
+ * CPU time per interrupt: softirqs. A wrapper around each action counts down the runs on
+ * this CPU and times the one that reaches zero, which stands for all since the last one.
  *
  * A run that a timed handler raised is timed as well. It is charged once for each
  * interrupt that the handler stands for, as far as there were so many runs: several
@@ -25,16 +22,13 @@
 #define IRQ_LOAD_RAISED		(BIT(HI_SOFTIRQ) | BIT(NET_TX_SOFTIRQ) | BIT(NET_RX_SOFTIRQ) | \
 				 BIT(BLOCK_SOFTIRQ) | BIT(IRQ_POLL_SOFTIRQ) | BIT(TASKLET_SOFTIRQ))
 
-/*
- * Samples of softirqs that are timed when an interrupt raises them need not be
- * close: only what is left belongs to the CPU
- */
+/* Samples of softirqs that are timed when an interrupt raises them need not be close */
 #define IRQ_LOAD_BASE_NS	(8 * IRQ_LOAD_SAMPLE_NS)
 
 /* One in so many of the waiting runs and claims expires at each sample */
 #define IRQ_LOAD_UNCLAIMED	16
 
-/* The countdown if the next run is requested, and that of a CPU whose run is being timed */
+/* The countdown if the next run is requested, and while a run is being timed */
 #define IRQ_LOAD_REQUESTED	(INT_MIN / 2)
 #define IRQ_LOAD_BUSY		(INT_MAX / 2)
 
@@ -110,10 +104,9 @@ static u32 irq_load_untimed_runs(unsigned int nr)
 void irq_load_softirqs_begin(struct irq_load_span *span)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
-	unsigned int nr;
 
 	span->soft_ns = force_irqthreads() ? c->foreign_ns : c->soft_ns;
-	for (nr = 0; nr < NR_SOFTIRQS; nr++)
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
 		span->softirqs[nr] = irq_load_untimed_runs(nr);
 }
 
@@ -122,17 +115,12 @@ u64 irq_load_softirqs_end(const struct irq_load_span *span)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	u64 time = c->soft_ns - span->soft_ns;
-	unsigned int nr;
 
 	if (force_irqthreads())
 		return c->foreign_ns - span->soft_ns;
 
-	for (nr = 0; nr < NR_SOFTIRQS; nr++) {
-		u32 more = irq_load_untimed_runs(nr) - span->softirqs[nr];
-
-		if (more)
-			time += more * c->vector[nr].mean;
-	}
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
+		time += (irq_load_untimed_runs(nr) - span->softirqs[nr]) * c->vector[nr].mean;
 	return time;
 }
 
@@ -175,17 +163,6 @@ static void irq_load_charge_raisers(struct irq_load_vector *v, u32 claims[IRQ_LO
 	irq_load_charge_soft(0, time * waits, since, now);
 }
 
-static void irq_load_note_raiser(struct irq_load_vector *v, unsigned int irq, u32 stands_for)
-{
-	for (int i = 0; i < IRQ_LOAD_RAISERS; i++) {
-		if (!v->raiser[i].weight || v->raiser[i].irq == irq) {
-			v->raiser[i].irq = irq;
-			v->raiser[i].weight += stands_for;
-			return;
-		}
-	}
-}
-
 /* The last NAPI instance in this CPU's list */
 struct list_head *irq_load_polls_tail(void)
 {
@@ -204,22 +181,27 @@ void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 s
 		irq_load_napi_learn(tail, irq_load_polls(), irq);
 
 	for (raised &= IRQ_LOAD_RAISED; raised; raised &= raised - 1) {
-		unsigned int nr = __ffs(raised);
+		unsigned int nr = __ffs(raised), i;
+		struct irq_load_vector *v = &c->vector[nr];
 
 		if (irq_load_has_polls(nr))
 			continue;
-		irq_load_note_raiser(&c->vector[nr], irq, stands_for);
+		for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+			if (!v->raiser[i].weight || v->raiser[i].irq == irq) {
+				v->raiser[i].irq = irq;
+				v->raiser[i].weight += stands_for;
+				break;
+			}
+		}
 		if (c->skip[nr] >= 0)
-			c->vector[nr].rest = c->skip[nr];
+			v->rest = c->skip[nr];
 		c->skip[nr] = IRQ_LOAD_REQUESTED;
 	}
 }
 
 /*
- * The interrupt whose forced thread runs this softirq, 0 for none. With forced threads softirqs
- * do not run on the exit of interrupts. One that runs in an interrupt's thread was raised by
- * its handler. NAPI polls may have been waiting before, for ksoftirqd: then all of NET_RX in
- * the thread is treated as theirs.
+ * The interrupt whose forced thread runs this softirq, which its handler has raised, 0 for none.
+ * If NAPI polls were waiting before, for ksoftirqd, all of NET_RX is treated as theirs.
  */
 unsigned int irq_load_forced_thread(unsigned int nr)
 {
@@ -323,19 +305,35 @@ static __always_inline void irq_load_run_action(unsigned int nr)
 	}
 }
 
-#define IRQ_LOAD_SOFTIRQS(x)						\
-	x(HI) x(TIMER) x(NET_TX) x(NET_RX) x(BLOCK)			\
-	x(IRQ_POLL) x(TASKLET) x(SCHED) x(HRTIMER) x(RCU)
-
-#define IRQ_LOAD_WRAPPER(name)						\
-static void irq_load_##name(void)					\
+#define IRQ_LOAD_WRAPPER(nr)						\
+static void irq_load_##nr(void)						\
 {									\
-	irq_load_run_action(name##_SOFTIRQ);				\
+	irq_load_run_action(nr);					\
 }
-IRQ_LOAD_SOFTIRQS(IRQ_LOAD_WRAPPER)
 
-#define IRQ_LOAD_WRAPPER_ENTRY(name) [name##_SOFTIRQ] = irq_load_##name,
-static void (* const irq_load_wrappers[])(void) = { IRQ_LOAD_SOFTIRQS(IRQ_LOAD_WRAPPER_ENTRY) };
+IRQ_LOAD_WRAPPER(HI_SOFTIRQ);
+IRQ_LOAD_WRAPPER(TIMER_SOFTIRQ);
+IRQ_LOAD_WRAPPER(NET_TX_SOFTIRQ);
+IRQ_LOAD_WRAPPER(NET_RX_SOFTIRQ);
+IRQ_LOAD_WRAPPER(BLOCK_SOFTIRQ);
+IRQ_LOAD_WRAPPER(IRQ_POLL_SOFTIRQ);
+IRQ_LOAD_WRAPPER(TASKLET_SOFTIRQ);
+IRQ_LOAD_WRAPPER(SCHED_SOFTIRQ);
+IRQ_LOAD_WRAPPER(HRTIMER_SOFTIRQ);
+IRQ_LOAD_WRAPPER(RCU_SOFTIRQ);
+
+static void (* const irq_load_wrappers[])(void) = {
+	[HI_SOFTIRQ]		= irq_load_HI_SOFTIRQ,
+	[TIMER_SOFTIRQ]		= irq_load_TIMER_SOFTIRQ,
+	[NET_TX_SOFTIRQ]	= irq_load_NET_TX_SOFTIRQ,
+	[NET_RX_SOFTIRQ]	= irq_load_NET_RX_SOFTIRQ,
+	[BLOCK_SOFTIRQ]		= irq_load_BLOCK_SOFTIRQ,
+	[IRQ_POLL_SOFTIRQ]	= irq_load_IRQ_POLL_SOFTIRQ,
+	[TASKLET_SOFTIRQ]	= irq_load_TASKLET_SOFTIRQ,
+	[SCHED_SOFTIRQ]		= irq_load_SCHED_SOFTIRQ,
+	[HRTIMER_SOFTIRQ]	= irq_load_HRTIMER_SOFTIRQ,
+	[RCU_SOFTIRQ]		= irq_load_RCU_SOFTIRQ,
+};
 
 static_assert(ARRAY_SIZE(irq_load_wrappers) == NR_SOFTIRQS);
 

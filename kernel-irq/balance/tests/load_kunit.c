@@ -4,14 +4,11 @@
  * charged to interrupts. Those are real, the chip is not.
  */
 #include <linux/delay.h>
-#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
-#include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
 #include <linux/netdevice.h>
 #include <linux/processor.h>
-#include <linux/sched/clock.h>
 
 #include <kunit/test.h>
 
@@ -65,33 +62,15 @@ static void source_init(struct source *s, u64 now, u64 period, u64 (*cost)(unsig
 	s->samples = 0;
 }
 
-static u64 cost_even(unsigned int n)
-{
-	return 4 * US;
-}
+/* What the n-th interrupt costs */
+#define COST(name, ns) static u64 cost_##name(unsigned int n) { return ns; }
 
-/* The same mean, but every other interrupt is cheap */
-static u64 cost_alternating(unsigned int n)
-{
-	return n % 2 ? 7 * US : US;
-}
-
-static u64 cost_long(unsigned int n)
-{
-	return IRQ_LOAD_LONG_NS + US;
-}
-
-/* The same mean, but it falls in the course of a burst */
-static u64 cost_falling(unsigned int n)
-{
-	return (n % 16 + 1) * 8 * US / 17;
-}
-
-/* The same mean, all in every 64th */
-static u64 cost_bursts(unsigned int n)
-{
-	return n % 64 ? US : 193 * US;
-}
+COST(even, 4 * US)
+COST(long, IRQ_LOAD_LONG_NS + US)
+/* The same mean as even: every other one is cheap, it falls in a burst, all in every 64th */
+COST(alternating, n % 2 ? 7 * US : US)
+COST(falling, (n % 16 + 1) * 8 * US / 17)
+COST(bursts, n % 64 ? US : 193 * US)
 
 static void expect_near(struct kunit *test, u64 value, u64 truth, unsigned int percent)
 {
@@ -218,11 +197,10 @@ static void clock_may_go_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h.carry, 0);
 }
 
-static void no_time_is_no_charge(struct kunit *test)
+static void clock_may_stand_still(struct kunit *test)
 {
 	struct irq_load_hard h = { .sampler = { .gap = 8, .stratum = 8 } };
 
-	/* A clock that stands still */
 	irq_load_take_sample(&h, SEC, 0);
 	KUNIT_EXPECT_EQ(test, h.time, 0);
 	irq_load_next_sample(&h.sampler, SEC, 0, US, IRQ_LOAD_SAMPLE_NS);
@@ -295,10 +273,7 @@ struct fake {
 	void			(*in_thread)(struct fake *fake);
 };
 
-static struct irq_chip fake_chip = {
-	.name		= "fake-load",
-	.flags		= IRQCHIP_SKIP_SET_WAKE,
-};
+static struct irq_chip fake_chip = { .name = "fake-load", .flags = IRQCHIP_SKIP_SET_WAKE };
 
 /* Not udelay(), whose calibration may be wrong where time is emulated */
 static void spin_us(unsigned int us)
@@ -340,9 +315,7 @@ static irqreturn_t fake_thread(int irq, void *data)
 
 static void fake_work(struct tasklet_struct *t)
 {
-	struct fake *fake = container_of(t, struct fake, tasklet);
-
-	spin_us(fake->soft_us);
+	spin_us(container_of(t, struct fake, tasklet)->soft_us);
 }
 
 static void fake_free(void *data)
@@ -367,10 +340,9 @@ static void fake_request(struct kunit *test, struct fake *fake)
 static struct fake *fake_irq(struct kunit *test)
 {
 	struct fake *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
-	int irq;
+	int irq = irq_domain_alloc_descs(-1, 1, 0, NUMA_NO_NODE, NULL);
 
 	KUNIT_ASSERT_NOT_NULL(test, fake);
-	irq = irq_domain_alloc_descs(-1, 1, 0, NUMA_NO_NODE, NULL);
 	KUNIT_ASSERT_GT(test, irq, 0);
 	fake->irq = irq;
 	fake->desc = irq_to_desc(irq);
@@ -419,6 +391,19 @@ static struct irq_load fake_load(struct fake *fake)
 	return load;
 }
 
+/* What @n interrupts charge */
+static struct irq_load charge(struct fake *fake, unsigned int n)
+{
+	struct irq_load before = fake_load(fake), after;
+
+	fake_raise(fake, n);
+	after = fake_load(fake);
+	after.time_ns -= before.time_ns;
+	after.soft_ns -= before.soft_ns;
+	after.thread_ns -= before.thread_ns;
+	return after;
+}
+
 /* Samples stand for what is between them: no interrupt is left out or doubled */
 static void load_counts_every_interrupt(struct kunit *test)
 {
@@ -446,7 +431,6 @@ static void load_counts_every_interrupt(struct kunit *test)
 static void load_is_time(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
-	struct irq_load before, after;
 
 	for (unsigned int us = 20; us <= 200; us *= 10) {
 		unsigned int right = 0;
@@ -454,13 +438,8 @@ static void load_is_time(struct kunit *test)
 		fake->hard_us = us;
 		/* A host that takes the CPU away makes one handler long, which counts for many */
 		for (unsigned int i = 0; right < 3 && i < 50; i++) {
-			u64 start = local_clock(), spent, charged;
-
-			before = fake_load(fake);
-			fake_raise(fake, 20000 / us);
-			after = fake_load(fake);
-			spent = local_clock() - start;
-			charged = after.time_ns - before.time_ns;
+			u64 start = local_clock(), charged = charge(fake, 20000 / us).time_ns;
+			u64 spent = local_clock() - start;
 
 			if (charged >= 16 * MS && charged <= spent + spent / 8)
 				right++;
@@ -470,36 +449,28 @@ static void load_is_time(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, right, 3);
 		KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), us * US);
 		KUNIT_EXPECT_EQ(test, irq_load_take_max(fake->irq), 0);
-		KUNIT_EXPECT_EQ(test, after.soft_ns, 0);
-		KUNIT_EXPECT_EQ(test, after.thread_ns, 0);
+		KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
+		KUNIT_EXPECT_EQ(test, fake_load(fake).thread_ns, 0);
 	}
 }
 
 static void softirq_is_charged_to_its_raiser(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test), *other = fake_irq(test);
-	struct irq_load before, after;
 
 	fake->soft_us = 500;
 	fake_raise(fake, 10);
-	before = fake_load(fake);
-	fake_raise(fake, 100);
-	after = fake_load(fake);
-	KUNIT_EXPECT_GE(test, after.soft_ns - before.soft_ns, 40 * MS);
+	KUNIT_EXPECT_GE(test, charge(fake, 100).soft_ns, 40 * MS);
 	KUNIT_EXPECT_EQ(test, fake_load(other).soft_ns, 0);
 }
 
 static void thread_is_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
-	struct irq_load before, after;
 
-	before = fake_load(fake);
 	fake->thread_us = 200;
-	fake_raise(fake, 50);
-	after = fake_load(fake);
-	KUNIT_EXPECT_GE(test, after.thread_ns - before.thread_ns, 9 * MS);
-	KUNIT_EXPECT_EQ(test, after.soft_ns, before.soft_ns);
+	KUNIT_EXPECT_GE(test, charge(fake, 50).thread_ns, 9 * MS);
+	KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
 }
 
 static void sleep_in_thread(struct fake *fake)
@@ -511,17 +482,13 @@ static void sleep_in_thread(struct fake *fake)
 static void sleep_is_not_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
-	u64 before, least = U64_MAX;
-	int i;
+	u64 least = U64_MAX;
 
 	fake->thread_us = 200;
 	fake->in_thread = sleep_in_thread;
 	/* The least of three: a busy host may take the CPU away meanwhile */
-	for (i = 0; i < 3; i++) {
-		before = fake_load(fake).thread_ns;
-		fake_raise(fake, 50);
-		least = min(least, fake_load(fake).thread_ns - before);
-	}
+	for (int i = 0; i < 3; i++)
+		least = min(least, charge(fake, 50).thread_ns);
 	KUNIT_EXPECT_GE(test, least, 9 * MS);
 	KUNIT_EXPECT_LT(test, least, 50 * MS);
 }
@@ -537,8 +504,7 @@ static void softirq_in_thread(struct fake *fake)
 static void softirq_over_a_thread_is_not_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
-	struct irq_load before, after;
-	u64 thread;
+	struct irq_load load;
 
 	if (force_irqthreads())
 		kunit_skip(test, "is part of the thread");
@@ -547,28 +513,24 @@ static void softirq_over_a_thread_is_not_charged(struct kunit *test)
 	fake->soft_us = 1200;
 	fake->in_thread = softirq_in_thread;
 	fake_raise(fake, 10);
-	before = fake_load(fake);
-	fake_raise(fake, 150);
-	after = fake_load(fake);
-	thread = after.thread_ns - before.thread_ns;
-	KUNIT_EXPECT_EQ(test, after.soft_ns, before.soft_ns);
+	load = charge(fake, 150);
+	KUNIT_EXPECT_EQ(test, load.soft_ns, 0);
 	/* 30 ms of 210, give or take what the mean is off */
-	KUNIT_EXPECT_GE(test, thread, 10 * MS);
-	KUNIT_EXPECT_LE(test, thread, 60 * MS);
+	KUNIT_EXPECT_GE(test, load.thread_ns, 10 * MS);
+	KUNIT_EXPECT_LE(test, load.thread_ns, 60 * MS);
 }
 
 static void interrupt_in_thread(struct fake *fake)
 {
-	scoped_guard(irqsave)
-		generic_handle_irq(fake->other->irq);
+	guard(irqsave)();
+	generic_handle_irq(fake->other->irq);
 }
 
 /* The handler of an interrupt raises another, as one that demultiplexes */
 static void interrupt_over_a_thread_is_charged_once(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test), *other = fake_irq(test);
-	struct irq_load before, after;
-	u64 charged;
+	u64 charged, thread;
 
 	/* So rare that each is timed */
 	fake->thread_us = 1200;
@@ -577,14 +539,11 @@ static void interrupt_over_a_thread_is_charged_once(struct kunit *test)
 	other->other = fake_irq(test);
 	other->other->hard_us = 400;
 	other->hard_us = 200;
-	before = fake_load(fake);
-	fake_raise(fake, 50);
-	after = fake_load(fake);
+	thread = charge(fake, 50).thread_ns;
 	charged = fake_load(other).time_ns;
 	KUNIT_EXPECT_GE(test, charged, 27 * MS);
-	KUNIT_EXPECT_GE(test, after.thread_ns - before.thread_ns, 54 * MS);
-	KUNIT_EXPECT_LE(test, after.thread_ns - before.thread_ns + charged,
-			fake->in_thread_ns + fake->in_thread_ns / 8);
+	KUNIT_EXPECT_GE(test, thread, 54 * MS);
+	KUNIT_EXPECT_LE(test, thread + charged, fake->in_thread_ns + fake->in_thread_ns / 8);
 }
 
 #ifdef CONFIG_IRQ_LOAD_NAPI
@@ -596,14 +555,13 @@ static struct fake_napi {
 
 static int fake_poll(struct napi_struct *napi, int budget)
 {
+	bool last = fake_napi.polls++ % 2;
+
 	/* The first poll of each burst uses up its budget */
-	if (fake_napi.polls++ % 2 == 0) {
-		spin_us(300);
-		return budget;
-	}
-	spin_us(700);
-	napi_complete(napi);
-	return 0;
+	spin_us(last ? 700 : 300);
+	if (last)
+		napi_complete(napi);
+	return last ? 0 : budget;
 }
 
 static void fake_napi_free(void *unused)
@@ -614,7 +572,7 @@ static void fake_napi_free(void *unused)
 }
 
 /* Raises @irq, which schedules NAPI, and returns what that charged to @fake */
-static u64 napi_charges(struct kunit *test, struct fake *irq, struct fake *fake)
+static u64 napi_charges(struct fake *irq, struct fake *fake)
 {
 	u64 before = fake_load(fake).soft_ns;
 
@@ -642,15 +600,15 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	other->napi = &fake_napi.napi;
 
 	/* Learned, and learned anew when it belongs to another: of 60 a few are lost */
-	napi_charges(test, fake, fake);
-	KUNIT_EXPECT_GE(test, napi_charges(test, fake, fake), 45 * MS);
-	napi_charges(test, other, other);
-	KUNIT_EXPECT_GE(test, napi_charges(test, other, other), 45 * MS);
-	KUNIT_EXPECT_EQ(test, napi_charges(test, other, fake), 0);
+	napi_charges(fake, fake);
+	KUNIT_EXPECT_GE(test, napi_charges(fake, fake), 45 * MS);
+	napi_charges(other, other);
+	KUNIT_EXPECT_GE(test, napi_charges(other, other), 45 * MS);
+	KUNIT_EXPECT_EQ(test, napi_charges(other, fake), 0);
 
 	/* A driver that names its interrupt is not mistaken */
 	netif_napi_set_irq(&fake_napi.napi, fake->irq);
-	KUNIT_EXPECT_GE(test, napi_charges(test, other, fake), 45 * MS);
+	KUNIT_EXPECT_GE(test, napi_charges(other, fake), 45 * MS);
 	netif_napi_set_irq(&fake_napi.napi, -1);
 }
 #endif
@@ -721,41 +679,32 @@ static void removed_action_stays_charged(struct kunit *test)
 	fake->thread_us = 200;
 	fake_raise(fake, 50);
 	before = fake_load(fake);
-	fake_raise(fake, 50);
+	KUNIT_EXPECT_GE(test, before.thread_ns, 9 * MS);
 	free_irq(fake->irq, fake);
-	after = fake_load(fake);
-	KUNIT_EXPECT_GE(test, after.thread_ns - before.thread_ns, 9 * MS);
-
-	before = after;
 	fake_request(test, fake);
 	after = fake_load(fake);
 	KUNIT_EXPECT_GE(test, after.thread_ns, before.thread_ns);
 	KUNIT_EXPECT_LT(test, after.thread_ns - before.thread_ns, 5 * MS);
-	fake_raise(fake, 50);
-	KUNIT_EXPECT_GE(test, fake_load(fake).thread_ns - after.thread_ns, 9 * MS);
+	KUNIT_EXPECT_GE(test, charge(fake, 50).thread_ns, 9 * MS);
 }
 
 /* All actions of a line are one load, and what one took stays when it goes */
 static void shared_line_is_one_load(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test), *second;
-	struct irq_load before, after;
 
 	second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, second);
 	second->hard_us = 300;
 	fake->hard_us = 100;
 
-	before = fake_load(fake);
 	KUNIT_ASSERT_EQ(test, 0,
 			request_irq(fake->irq, fake_handler, IRQF_NO_THREAD | IRQF_SHARED,
 				    "second", second));
-	fake_raise(fake, 50);
+	KUNIT_EXPECT_GE(test, charge(fake, 50).time_ns, 18 * MS);
 	free_irq(fake->irq, second);
-	after = fake_load(fake);
 	KUNIT_EXPECT_EQ(test, fake->handled, 50);
 	KUNIT_EXPECT_EQ(test, second->handled, 50);
-	KUNIT_EXPECT_GE(test, after.time_ns - before.time_ns, 18 * MS);
 	KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), 400 * US);
 }
 
@@ -764,7 +713,7 @@ static void load_stands_still_when_off(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
 	enum irq_balance_mode mode = irq_balance_get_mode();
-	struct irq_load before, after;
+	struct irq_load before;
 
 	irq_load_put();
 	fake->measures = false;
@@ -772,16 +721,14 @@ static void load_stands_still_when_off(struct kunit *test)
 
 	before = fake_load(fake);
 	fake->thread_us = 200;
-	fake_raise(fake, 50);
-	after = fake_load(fake);
-	KUNIT_EXPECT_EQ(test, after.time_ns, before.time_ns);
-	KUNIT_EXPECT_EQ(test, after.thread_ns, before.thread_ns);
+	irq_load_take_max(fake->irq);
+	KUNIT_EXPECT_EQ(test, charge(fake, 50).thread_ns, 0);
+	KUNIT_EXPECT_EQ(test, irq_load_take_max(fake->irq), 0);
 	KUNIT_EXPECT_EQ(test, fake->handled, 50);
 
 	KUNIT_EXPECT_EQ(test, irq_load_get(), 0);
-	after = fake_load(fake);
+	KUNIT_EXPECT_LT(test, fake_load(fake).thread_ns - before.thread_ns, 5 * MS);
 	irq_load_put();
-	KUNIT_EXPECT_LT(test, after.thread_ns - before.thread_ns, 5 * MS);
 	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
 }
 
@@ -791,7 +738,7 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(any_event_may_be_timed),
 	KUNIT_CASE(clock_may_wrap_around),
 	KUNIT_CASE(clock_may_go_back),
-	KUNIT_CASE(no_time_is_no_charge),
+	KUNIT_CASE(clock_may_stand_still),
 	KUNIT_CASE(one_slow_run_is_one),
 	KUNIT_CASE(sums_do_not_go_back),
 	KUNIT_CASE(unsampled_ones_are_estimated),
