@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The arithmetic of the load map: sampling, extrapolation, and the rule that
- * wakes its user. Pure: no locks, no clock, no descriptors, so that KUnit and
- * user space run what the kernel runs.
- *
- * Times are ns of local_clock(). The clocks of two CPUs may differ: take the
- * difference of two stamps with irq_load_since() unless it is only compared.
+ * The arithmetic of the load map. Pure, so that KUnit and user space run what the
+ * kernel runs. Times are ns of local_clock(). The clocks of two CPUs may differ: take
+ * the difference of two stamps with irq_load_since() unless it is only compared.
  */
 #ifndef _KERNEL_IRQ_LOAD_CHARGE_H
 #define _KERNEL_IRQ_LOAD_CHARGE_H
@@ -17,22 +14,14 @@
 
 /* Samples of one source are about this far apart */
 #define IRQ_LOAD_SAMPLE_NS	1000000ULL
-
 /* A source without a sample for this long has become rare */
 #define IRQ_LOAD_RARE_NS	(4 * IRQ_LOAD_SAMPLE_NS)
-
 /* To time an event that takes longer costs less than a hundredth of it */
 #define IRQ_LOAD_LONG_NS	50000U
-
 /* 4096 events per sample are one sample per ms at four million events per second */
 #define IRQ_LOAD_MAX_STRATUM	4096U
-
 /* Most time that may be charged later than it was spent */
 #define IRQ_LOAD_CARRY_NS	32000000U
-
-/* The maximum decays in steps of 2^30 ns, about a second */
-#define IRQ_LOAD_MAX_SHIFT	30
-
 /* Charged time after which a window closes, see irq_load_rises() */
 #define IRQ_LOAD_QUANTUM	2000000U
 
@@ -54,22 +43,18 @@ struct irq_load_sampler {
  * struct irq_load_hard - Handler time of one interrupt
  * @sampler:	which interrupts are timed
  * @carry:	extrapolated time that is still to be charged, ns
- * @max_stamp:	when @max last decayed, in units of 2^30 ns
- * @max:	decayed maximum of the handler time, ns
+ * @max:	longest sample since the last irq_load_take_max(), ns
  * @last:	handler time of the last sample, ns
  * @stamp:	when the last sample was taken
  * @time:	handler time, cumulative, ns
- * @count:	interrupts, cumulative
  */
 struct irq_load_hard {
 	struct irq_load_sampler	sampler;
 	u32			carry;
-	u32			max_stamp;
-	u64			max;
+	u32			max;
 	u64			last;
 	u64			stamp;
 	u64			time;
-	u64			count;
 };
 
 /* Time from @stamp to @now; a clock that went back measured nothing */
@@ -80,19 +65,13 @@ static inline u64 irq_load_since(u64 now, u64 stamp)
 	return delta > 0 ? delta : 0;
 }
 
-/*
- * Follow a sum that may go down for a moment. Returns by how much @value is
- * above the highest so far. Sums may wrap around.
- */
-static inline u64 irq_load_advance(u64 *highest, u64 value)
+/* Follow a sum that may go down for a moment, and may wrap around */
+static inline void irq_load_advance(u64 *highest, u64 value)
 {
-	u64 delta = irq_load_since(value, *highest);
-
-	*highest += delta;
-	return delta;
+	*highest += irq_load_since(value, *highest);
 }
 
-/* Each event is timed: nothing is known of the rate */
+/* Time each event, as nothing is known of the rate */
 static inline void irq_load_restart(struct irq_load_sampler *s)
 {
 	s->gap = 1;
@@ -103,30 +82,26 @@ static inline void irq_load_restart(struct irq_load_sampler *s)
 /*
  * Choose the next sample. @since is the time since the last one and @aim what it
  * should be, unless events take as long as the last one, @took. Events are divided
- * into strata, and one event of each is timed, at a random place. So each event of a
- * stratum is as likely to be the sample as any other, whatever the pattern of cheap
- * and expensive events and of bursts, and although the size of the strata follows the
- * rate. Returns the number of events to the sample.
+ * into strata whose size follows the rate, and one event of each is timed. Each has
+ * the same chance, whatever the pattern of cheap and expensive events and of bursts.
  */
-static inline u32 irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 since, u64 took,
-				       u64 aim)
+static inline void
+irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 since, u64 took, u64 aim)
 {
 	u32 place;
 
 	if (took > IRQ_LOAD_LONG_NS)
 		aim = 0;
-
 	if (2 * since < aim)
 		s->stratum = min(2 * s->stratum, IRQ_LOAD_MAX_STRATUM);
 	for (; since > 2 * aim && s->stratum > 1; since /= 2)
 		s->stratum /= 2;
 
-	/* Numerical Recipes' generator, stirred by the clock; its high bits are good */
+	/* Numerical Recipes' generator, dithered by the clock; its high bits are good */
 	s->seed = s->seed * 1664525 + 1013904223 + (u32)(now & 0xffffffffU);
 	place = (s->seed >> 16) & (s->stratum - 1);
 	s->gap = s->rest + place + 1;
 	s->rest = s->stratum - 1 - place;
-	return s->gap;
 }
 
 /*
@@ -145,67 +120,34 @@ static inline u64 irq_load_extrapolate(u32 *carry, u64 time, u64 since)
 	return since;
 }
 
-/*
- * Let the maximum decay by an eighth per 2^30 ns. What goes is rounded up, so
- * that small ones end at 0.
- */
-static inline void irq_load_decay_max(struct irq_load_hard *h, u64 now)
-{
-	u32 stamp = now >> IRQ_LOAD_MAX_SHIFT;
-	/* A clock that went back counts as one that went far ahead */
-	u32 n = min(stamp - h->max_stamp, 128U);
-
-	for (; n && h->max; n--)
-		h->max -= (h->max + 7) / 8;
-	h->max_stamp = stamp;
-}
-
-/*
- * Take in a sample that ended at @now and took @delta, both plain differences: if
- * a clock went back they are huge.
- */
+/* Take in a sample that ended at @now and took @delta: huge if the clock went back */
 static inline void irq_load_take_sample(struct irq_load_hard *h, u64 now, u64 delta)
 {
-	u64 charged;
-
 	if ((s64)delta < 0)
 		delta = 0;
 
-	charged = irq_load_extrapolate(&h->carry, delta * h->sampler.stratum, now - h->stamp);
-	WRITE_ONCE(h->time, h->time + charged);
-	h->count += h->sampler.gap;
+	WRITE_ONCE(h->time, h->time + irq_load_extrapolate(&h->carry, delta * h->sampler.stratum,
+							   now - h->stamp));
 	h->stamp = now;
 	h->last = delta;
-	irq_load_decay_max(h, now);
-	h->max = max(h->max, delta);
+	h->max = max(h->max, min(delta, U32_MAX));
 }
 
-/* Interrupts since the last sample, @skip are left to the next one */
-static inline u32 irq_load_unsampled(const struct irq_load_hard *h, int skip)
-{
-	/* While the sample itself is handled @skip is below 0 */
-	return skip < (int)h->sampler.gap ? h->sampler.gap - 1 - max(skip, 0) : 0;
-}
-
-/* Their time: like the last sample, as far as the wall time allows */
+/* Time since the last sample, @skip interrupts are left to the next one */
 static inline u64 irq_load_unsampled_time(const struct irq_load_hard *h, int skip, u64 now)
 {
-	u32 nr = irq_load_unsampled(h, skip);
 	/* The last sample stands for the rest of its stratum, too */
 	u32 stood_for = h->sampler.gap + h->sampler.rest - h->sampler.stratum;
+	/* While the sample itself is handled @skip is below 0 */
+	u32 nr = skip < (int)h->sampler.gap ? h->sampler.gap - 1 - max(skip, 0) : 0;
 
+	/* Each is charged like the last sample, as far as the wall time allows */
 	return min((nr - min(nr, stood_for)) * h->last, irq_load_since(now, h->stamp));
 }
 
-/**
- * irq_load_rises - Whether the load of an interrupt has risen
- * @charged:	ns charged in a window, at least IRQ_LOAD_QUANTUM
- * @elapsed:	length of the window, ns
- * @limit:	ns in which a quantum may be charged without notice
- *
- * Context: any.
- *
- * Return: true if the user of the load map has to look
+/*
+ * Whether the load of an interrupt has risen: @charged ns, at least a quantum, in a window
+ * of @elapsed ns are more than a quantum in @limit ns
  */
 static inline bool irq_load_rises(u64 charged, u64 elapsed, u32 limit)
 {

@@ -1,38 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU time per interrupt: NAPI.
- *
- * The handler of a network driver does little but schedule its NAPI instance. In
- * a run of NET_RX that is timed, the tracepoint behind each poll charges it to
- * the interrupt of its instance. Some drivers name that with
+ * CPU time per interrupt: NAPI. In a run of NET_RX that is timed, the tracepoint behind each
+ * poll charges it to the interrupt of its instance. Some drivers name that with
  * netif_napi_set_irq(). For others it is learned: a handler that is timed adds its
- * instance to the end of the CPU's poll list.
- *
- * What was learned is kept aside by the ID of the instance. A wrong entry heals:
- * each sighting is a vote, and a vote for another interrupt takes one away.
+ * instance to the end of the CPU's poll list. What was learned is kept aside by the ID of
+ * the instance. Each sighting is a vote, and a vote for another interrupt takes one away.
  *
  * An instance that polls without end since before anybody measured has no interrupt
  * to learn from. It came by an interrupt of its device on this CPU: the one with the
  * most interrupts that no other instance has is taken for it, with one vote.
  *
- * The backlog, gro_cells and tunnels have no interrupt: other CPUs and local senders
- * fill them. Instances that are scheduled by a thread or a tasklet are not learned,
- * nor those without ID (for transmission only), unless the driver names their
- * interrupt. All these are base load of the CPU. Polls by NAPI threads and busy pollers run where
- * the scheduler puts them, not where the interrupt goes. They are not charged, but
- * the interrupt is marked, so that its load is not mistaken for all there is.
+ * The backlog, gro_cells and tunnels have no interrupt. Instances that are scheduled by a
+ * thread or a tasklet are not learned, nor those without ID (for transmission only), unless
+ * the driver names their interrupt. All these are base load of the CPU. Polls by NAPI
+ * threads and busy pollers run where the scheduler puts them: they are not charged, but the
+ * interrupt is marked, see irq_load_is_polled().
  */
-#include <linux/interrupt.h>
 #include <linux/irq.h>
-#include <linux/jiffies.h>
-#include <linux/kernel_stat.h>
-#include <linux/list.h>
 #include <linux/msi.h>
 #include <linux/netdevice.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
-#include <linux/rcupdate.h>
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include <trace/events/napi.h>
@@ -44,9 +30,6 @@
 
 #define IRQ_LOAD_MAX_VOTES	8
 
-/* For how long an interrupt is marked after a poll outside of softirqs */
-#define IRQ_LOAD_POLLED		(2 * HZ)
-
 /*
  * Written without lock: a slot that is written by two CPUs at a time may be wrong
  * until it heals.
@@ -56,8 +39,6 @@ static struct irq_load_napi {
 	u32	irq;
 	u32	votes;
 } *irq_load_napis;
-
-static void (*irq_load_left)(struct list_head *list);
 
 static void irq_load_vote(const struct napi_struct *napi, unsigned int irq)
 {
@@ -80,14 +61,7 @@ static void irq_load_vote(const struct napi_struct *napi, unsigned int irq)
 	}
 }
 
-/**
- * irq_load_napi_irq - The interrupt of a NAPI instance
- * @napi:	the instance
- *
- * Context: any, while measuring is on.
- *
- * Return: interrupt number, 0 if there is none or it is not known
- */
+/* The interrupt of a NAPI instance, 0 if there is none or it is not known */
 unsigned int irq_load_napi_irq(const struct napi_struct *napi)
 {
 	u32 napi_id = READ_ONCE(napi->napi_id);
@@ -101,28 +75,10 @@ unsigned int irq_load_napi_irq(const struct napi_struct *napi)
 	return READ_ONCE(slot->napi_id) == napi_id ? READ_ONCE(slot->irq) : 0;
 }
 
-/**
- * irq_load_napi_begin - A handler that is timed is about to run
- * @raise:	for irq_load_napi_learn()
- *
- * Context: interrupts disabled.
- */
-void irq_load_napi_begin(struct irq_load_raise *raise)
+/* The handler of @irq has added the instances behind @entry to the CPU's list @head */
+void irq_load_napi_learn(const struct list_head *entry, const struct list_head *head,
+			 unsigned int irq)
 {
-	raise->tail = this_cpu_ptr(&softnet_data)->poll_list.prev;
-}
-
-/**
- * irq_load_napi_learn - Learn which NAPI instances an interrupt schedules
- * @raise:	from before its handler ran
- * @irq:	interrupt number
- *
- * Context: interrupts disabled, as since irq_load_napi_begin().
- */
-void irq_load_napi_learn(const struct irq_load_raise *raise, unsigned int irq)
-{
-	struct list_head *head = &this_cpu_ptr(&softnet_data)->poll_list, *entry = raise->tail;
-
 	while (entry != head->prev) {
 		entry = entry->next;
 		irq_load_vote(list_entry(entry, struct napi_struct, poll_list), irq);
@@ -138,9 +94,7 @@ static bool irq_load_is_child(const struct device *dev, const struct device *par
 
 static bool irq_load_has_napi(unsigned int irq)
 {
-	unsigned int i;
-
-	for (i = 0; i < IRQ_LOAD_NAPIS; i++) {
+	for (unsigned int i = 0; i < IRQ_LOAD_NAPIS; i++) {
 		if (READ_ONCE(irq_load_napis[i].irq) == irq)
 			return true;
 	}
@@ -197,22 +151,6 @@ static void irq_load_mark_polled(const struct napi_struct *napi)
 	}
 }
 
-/**
- * irq_load_is_polled - Whether polls of an interrupt's NAPI are not measured
- * @desc:	descriptor of the interrupt
- *
- * Context: any in which @desc cannot go away.
- *
- * Return: true if it was polled by a NAPI thread or a busy poller lately
- */
-bool irq_load_is_polled(struct irq_desc *desc)
-{
-	struct irq_load_line *line = READ_ONCE(desc->load);
-	unsigned long polled = line ? READ_ONCE(line->polled) : 0;
-
-	return polled && jiffies - (polled - 1) < IRQ_LOAD_POLLED;
-}
-
 static noinline void
 irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi, int work, int budget)
 {
@@ -250,40 +188,7 @@ static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, i
 		irq_load_timed_poll(run, napi, work, budget);
 }
 
-/**
- * irq_load_set_polls_left - Set what is called when a run of NET_RX leaves polls
- * @left:	called with the CPU's poll list, in softirq context; NULL for nothing
- *
- * It is called while measuring is on.
- *
- * Context: process context.
- */
-void irq_load_set_polls_left(void (*left)(struct list_head *list))
-{
-	WRITE_ONCE(irq_load_left, left);
-}
-
-/**
- * irq_load_polls_left - NET_RX has run on this CPU and left polls
- * @list:	of the NAPI instances
- *
- * Context: softirq.
- */
-void irq_load_polls_left(struct list_head *list)
-{
-	void (*left)(struct list_head *list) = READ_ONCE(irq_load_left);
-
-	if (left)
-		left(list);
-}
-
-/**
- * irq_load_napi_start - Start to time NAPI polls
- *
- * Context: process context, may sleep.
- *
- * Return: 0 or -ENOMEM
- */
+/* Start to time NAPI polls: 0 or -errno */
 int irq_load_napi_start(void)
 {
 	if (!irq_load_napis)
@@ -294,11 +199,6 @@ int irq_load_napi_start(void)
 	return register_trace_napi_poll(irq_load_napi_poll, NULL);
 }
 
-/**
- * irq_load_napi_stop - Stop to time NAPI polls
- *
- * Context: process context, may sleep.
- */
 void irq_load_napi_stop(void)
 {
 	unregister_trace_napi_poll(irq_load_napi_poll, NULL);

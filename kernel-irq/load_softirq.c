@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU time per interrupt: softirqs.
- *
- * Most of what an interrupt costs may be spent after its handler. While measuring is on,
- * each softirq's action is wrapped by one that counts down its runs on
- * this CPU. It times the one that reaches zero, which stands for all since the
- * last one. So the load of a CPU is found even if it is too busy to take interrupts.
- * A wrapper that does not time is a decrement and a jump. When measuring stops it
- * is taken away.
+ * CPU time per interrupt: softirqs. A wrapper around each action counts down the runs on
+ * this CPU and times the one that reaches zero, which stands for all since the last one.
  *
  * A run that a timed handler raised is timed as well. It is charged once for each
  * interrupt that the handler stands for, as far as there were so many runs: several
@@ -18,83 +12,74 @@
  * With forced threads a softirq runs in the thread that raised it and is part of
  * that thread's time. Only what is left to ksoftirqd and others is charged here then.
  */
-#include <linux/atomic.h>
-#include <linux/bitops.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
-#include <linux/jiffies.h>
-#include <linux/kernel_stat.h>
-#include <linux/list.h>
-#include <linux/math64.h>
 #include <linux/netdevice.h>
-#include <linux/percpu.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/sched/clock.h>
 
 #include "internals.h"
 
-/*
- * Samples of softirqs that are timed when an interrupt raises them need not be
- * close: only what is left belongs to the CPU
- */
+/* Softirqs that are raised for interrupts; all others are work of the CPU itself */
+#define IRQ_LOAD_RAISED		(BIT(HI_SOFTIRQ) | BIT(NET_TX_SOFTIRQ) | BIT(NET_RX_SOFTIRQ) | \
+				 BIT(BLOCK_SOFTIRQ) | BIT(IRQ_POLL_SOFTIRQ) | BIT(TASKLET_SOFTIRQ))
+
+/* Samples of softirqs that are timed when an interrupt raises them need not be close */
 #define IRQ_LOAD_BASE_NS	(8 * IRQ_LOAD_SAMPLE_NS)
 
 /* One in so many of the waiting runs and claims expires at each sample */
 #define IRQ_LOAD_UNCLAIMED	16
 
-/* The countdown if the next run is wanted, and that of a CPU whose run is being timed */
-#define IRQ_LOAD_WANTED		(INT_MIN / 2)
+/* The countdown if the next run is requested, and while a run is being timed */
+#define IRQ_LOAD_REQUESTED	(INT_MIN / 2)
 #define IRQ_LOAD_BUSY		(INT_MAX / 2)
 
 static void (*irq_load_actions[NR_SOFTIRQS])(void);
+static void (*irq_load_polls_left)(struct list_head *list);
 
-static bool irq_load_charge_irq(unsigned int irq, u64 time, u64 now)
+static bool irq_load_has_polls(unsigned int nr)
+{
+	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && nr == NET_RX_SOFTIRQ;
+}
+
+/* NAPI instances that are to be polled by this CPU */
+static __always_inline struct list_head *irq_load_polls(void)
+{
+	return &this_cpu_ptr(&softnet_data)->poll_list;
+}
+
+/* Charge an interrupt, or the CPU if there is none or it was never measured */
+static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
 {
 	struct irq_load_line *line;
 	u32 carry;
 
 	guard(rcu)();
 	line = irq ? irq_load_get_line(irq) : NULL;
-	if (!line)
-		return false;
-
+	if (!line) {
+		atomic64_add(min(time, since), &this_cpu_ptr(&irq_load_cpu)->base);
+		return;
+	}
 	/* May race with another CPU to which the softirq's work has moved: harmless */
 	carry = READ_ONCE(line->soft_carry);
-	time = irq_load_extrapolate(&carry, time,
-				    irq_load_since(now, READ_ONCE(line->soft_stamp)));
+	since = irq_load_since(now, READ_ONCE(line->soft_stamp));
+	time = irq_load_extrapolate(&carry, time, since);
 	WRITE_ONCE(line->soft_carry, carry);
 	WRITE_ONCE(line->soft_stamp, now);
 
 	atomic64_add(time, &line->soft);
 	irq_load_check_rise(line, now);
-	return true;
 }
 
-/* Charge an interrupt, or the CPU if there is none or it was never measured */
-static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
-{
-	if (!irq_load_charge_irq(irq, time, now))
-		atomic64_add(min(time, since), &this_cpu_ptr(&irq_load_cpu)->base);
-}
-
-/**
- * irq_load_charge_run - Charge what NAPI polls of an interrupt have taken
- * @run:	the run of the softirq
- * @irq:	interrupt of the poll that has just ended, 0 for none
- * @now:	local_clock()
- *
- * Polls of one interrupt that follow each other are charged together. What comes
- * after the last one, as the flush of GRO, is work for that one.
- *
- * Context: softirq, preemption disabled.
+/*
+ * Charge what a NAPI poll for @irq, 0 for none, has taken that ended @now. Polls of one
+ * interrupt that follow each other are charged together. What comes after the last
+ * one, as the flush of GRO, is work for that one.
  */
 void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now)
 {
 	u64 time = max(irq_load_span_end(&run->span, now), 0);
 
 	if (run->irq != irq && run->time) {
-		irq_load_charge_soft(run->irq, run->time * run->stands_for,
+		irq_load_charge_soft(run->irq, run->time * run->vector->sampler.stratum,
 				     now - run->vector->stamp, now);
 		run->charged += run->time;
 		run->time = 0;
@@ -103,14 +88,7 @@ void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now)
 	run->time += time;
 }
 
-/**
- * irq_load_base - Softirq time of a CPU that belongs to no interrupt
- * @cpu:	possible CPU
- *
- * Context: any.
- *
- * Return: ns since boot
- */
+/* Softirq time of a CPU that belongs to no interrupt, cumulative, ns */
 u64 irq_load_base(unsigned int cpu)
 {
 	return atomic64_read(&per_cpu_ptr(&irq_load_cpu, cpu)->base);
@@ -122,41 +100,27 @@ static u32 irq_load_untimed_runs(unsigned int nr)
 	       this_cpu_read(irq_load_cpu.vector[nr].timed);
 }
 
-/**
- * irq_load_softirqs_begin - Remember which softirqs have run on this CPU
- * @span:	span of a task
- *
- * Context: preemption disabled.
- */
+/* With forced threads the softirqs in a thread are its own, but for polls that are not */
 void irq_load_softirqs_begin(struct irq_load_span *span)
 {
-	unsigned int nr;
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 
-	span->soft_ns = this_cpu_read(irq_load_cpu.soft_ns);
-	for (nr = 0; nr < NR_SOFTIRQS; nr++)
+	span->soft_ns = force_irqthreads() ? c->foreign_ns : c->soft_ns;
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
 		span->softirqs[nr] = irq_load_untimed_runs(nr);
 }
 
-/**
- * irq_load_softirqs_end - Time that softirqs have taken on this CPU
- * @span:	from irq_load_softirqs_begin() on this CPU
- *
- * Context: preemption disabled.
- *
- * Return: ns since then, those that were not timed with the mean of their kind
- */
+/* Time of softirqs on this CPU since then, of those that were not timed the mean of their kind */
 u64 irq_load_softirqs_end(const struct irq_load_span *span)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	u64 time = c->soft_ns - span->soft_ns;
-	unsigned int nr;
 
-	for (nr = 0; nr < NR_SOFTIRQS; nr++) {
-		u32 more = irq_load_untimed_runs(nr) - span->softirqs[nr];
+	if (force_irqthreads())
+		return c->foreign_ns - span->soft_ns;
 
-		if (more)
-			time += more * c->vector[nr].mean;
-	}
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
+		time += (irq_load_untimed_runs(nr) - span->softirqs[nr]) * c->vector[nr].mean;
 	return time;
 }
 
@@ -199,100 +163,67 @@ static void irq_load_charge_raisers(struct irq_load_vector *v, u32 claims[IRQ_LO
 	irq_load_charge_soft(0, time * waits, since, now);
 }
 
-static void irq_load_note_raiser(struct irq_load_vector *v, unsigned int irq, u32 stands_for)
+/* The last NAPI instance in this CPU's list */
+struct list_head *irq_load_polls_tail(void)
 {
-	int i = 0;
-
-	while (i < IRQ_LOAD_RAISERS && v->raiser[i].weight && v->raiser[i].irq != irq)
-		i++;
-	if (i == IRQ_LOAD_RAISERS)
-		return;
-	v->raiser[i].irq = irq;
-	v->raiser[i].weight += stands_for;
+	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) ? irq_load_polls()->prev : NULL;
 }
 
-static bool irq_load_has_polls(unsigned int nr)
-{
-	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && nr == NET_RX_SOFTIRQ;
-}
-
-/**
- * irq_load_raise_begin - A handler that is timed is about to run
- * @raise:	for irq_load_raise_end()
- *
- * Context: interrupts disabled.
+/*
+ * The handler of @irq, which stands for @stands_for interrupts, has raised softirqs and
+ * has added NAPI instances behind @tail. Interrupts are disabled.
  */
-void irq_load_raise_begin(struct irq_load_raise *raise)
+void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for)
 {
-	raise->pending = local_softirq_pending();
-	irq_load_napi_begin(raise);
-}
-
-/**
- * irq_load_raise_end - Learn which softirqs an interrupt raises
- * @raise:	from before its handler ran
- * @irq:	interrupt number
- * @stands_for:	interrupts that the timed one stands for
- *
- * Context: interrupts disabled.
- */
-void irq_load_raise_end(const struct irq_load_raise *raise, unsigned int irq, u32 stands_for)
-{
-	u32 raised = local_softirq_pending() & ~raise->pending & IRQ_LOAD_RAISED;
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 
-	irq_load_napi_learn(raise, irq);
+	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
+		irq_load_napi_learn(tail, irq_load_polls(), irq);
 
-	for (; raised; raised &= raised - 1) {
-		unsigned int nr = __ffs(raised);
+	for (raised &= IRQ_LOAD_RAISED; raised; raised &= raised - 1) {
+		unsigned int nr = __ffs(raised), i;
+		struct irq_load_vector *v = &c->vector[nr];
 
 		if (irq_load_has_polls(nr))
 			continue;
-		irq_load_note_raiser(&c->vector[nr], irq, stands_for);
+		for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+			if (!v->raiser[i].weight || v->raiser[i].irq == irq) {
+				v->raiser[i].irq = irq;
+				v->raiser[i].weight += stands_for;
+				break;
+			}
+		}
 		if (c->skip[nr] >= 0)
-			c->vector[nr].rest = c->skip[nr];
-		c->skip[nr] = IRQ_LOAD_WANTED;
+			v->rest = c->skip[nr];
+		c->skip[nr] = IRQ_LOAD_REQUESTED;
 	}
 }
 
-/**
- * irq_load_forced_thread - The interrupt whose thread runs this softirq
- * @nr:	the softirq
- *
- * With forced threads softirqs do not run on the exit of interrupts. One that runs in
- * an interrupt's thread was raised by its handler. NAPI polls may have been waiting
- * before, for ksoftirqd: then all of NET_RX in the thread is treated as theirs.
- *
- * Context: softirq.
- *
- * Return: interrupt number, 0 if this is not a forced thread or not its work
+/*
+ * The interrupt whose forced thread runs this softirq, which its handler has raised, 0 for none.
+ * If NAPI polls were waiting before, for ksoftirqd, all of NET_RX is treated as theirs.
  */
 unsigned int irq_load_forced_thread(unsigned int nr)
 {
-	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+	const struct irq_load_thread *thread = this_cpu_ptr(&irq_load_cpu.thread);
 
-	if (!force_irqthreads() || c->thread != current || (c->foreign && irq_load_has_polls(nr)))
+	if (!force_irqthreads() || thread->task != current ||
+	    (thread->foreign && irq_load_has_polls(nr)))
 		return 0;
-	return c->thread_irq;
+	return thread->irq;
 }
 
-/* NAPI instances that are to be polled by this CPU */
-static __always_inline struct list_head *irq_load_polls(void)
-{
-	return &this_cpu_ptr(&softnet_data)->poll_list;
-}
-
-/**
- * irq_load_polls_wait - Whether this CPU has NAPI instances to poll
- *
- * Context: preemption disabled.
- *
- * Return: true if it has
- */
+/* Whether this CPU has NAPI instances to poll */
 bool irq_load_polls_wait(void)
 {
 	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) &&
 	       (this_cpu_ptr(&softnet_data)->in_net_rx_action || !list_empty(irq_load_polls()));
+}
+
+/* Set what is called with the CPU's poll list when a run of NET_RX leaves polls, or NULL */
+void irq_load_set_polls_left(void (*left)(struct list_head *list))
+{
+	WRITE_ONCE(irq_load_polls_left, left);
 }
 
 static noinline void irq_load_timed_action(unsigned int nr)
@@ -300,11 +231,9 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_vector *v = &c->vector[nr];
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
-	bool wanted = c->skip[nr] < -1;
+	struct irq_load_run run = { .task = current, .vector = v };
+	bool requested = c->skip[nr] < -1;
 	u32 claims[IRQ_LOAD_RAISERS];
-	struct irq_load_run run = {
-		.task = current, .vector = v, .stands_for = v->sampler.stratum,
-	};
 	int rest = v->rest, i;
 	u64 now, since, time;
 
@@ -333,18 +262,18 @@ static noinline void irq_load_timed_action(unsigned int nr)
 	else
 		irq_load_charge_run(&run, run.irq, now);
 	time = run.charged + run.time;
-	if (irq_load_has_polls(nr) && c->thread == current)
-		c->foreign_ns += time * run.stands_for;
+	if (irq_load_has_polls(nr) && c->thread.task == current)
+		c->foreign_ns += time * v->sampler.stratum;
 	c->soft_ns += time;
 	v->timed++;
 
 	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
 		irq_load_charge_raisers(v, claims, runs, run.time, since, now);
 	else
-		irq_load_charge_soft(run.irq, run.time * run.stands_for, since, now);
+		irq_load_charge_soft(run.irq, run.time * v->sampler.stratum, since, now);
 
 	/* Those that are not timed are like these, not like those timed on request */
-	if (!wanted) {
+	if (!requested) {
 		v->mean += ((s64)time - (s64)v->mean) / 8;
 		irq_load_next_sample(&v->sampler, now, now - v->sampled, time,
 				     irq_load_has_polls(nr) ? IRQ_LOAD_SAMPLE_NS :
@@ -352,7 +281,7 @@ static noinline void irq_load_timed_action(unsigned int nr)
 		v->sampled = now;
 		rest = v->sampler.gap - 1;
 	}
-	/* An interrupt may have come meanwhile and want the next run */
+	/* An interrupt may have come meanwhile and request the next run */
 	if (c->skip[nr] > 0)
 		c->skip[nr] = rest;
 	else
@@ -361,14 +290,19 @@ static noinline void irq_load_timed_action(unsigned int nr)
 
 static __always_inline void irq_load_run_action(unsigned int nr)
 {
+	void (*left)(struct list_head *list);
+
 	if (unlikely(this_cpu_dec_return(irq_load_cpu.skip[nr]) < 0))
 		irq_load_timed_action(nr);
 	else
 		irq_load_actions[nr]();
 
 	/* It stays set if instances are left */
-	if (irq_load_has_polls(nr) && unlikely(this_cpu_read(softnet_data.in_net_rx_action)))
-		irq_load_polls_left(irq_load_polls());
+	if (irq_load_has_polls(nr) && unlikely(this_cpu_read(softnet_data.in_net_rx_action))) {
+		left = READ_ONCE(irq_load_polls_left);
+		if (left)
+			left(irq_load_polls());
+	}
 }
 
 #define IRQ_LOAD_WRAPPER(nr)						\
@@ -403,27 +337,13 @@ static void (* const irq_load_wrappers[])(void) = {
 
 static_assert(ARRAY_SIZE(irq_load_wrappers) == NR_SOFTIRQS);
 
-/**
- * irq_load_softirq_start - Start to time softirqs
- *
- * Context: process context, may sleep.
- *
- * Return: 0 or -ENOMEM
- */
-int irq_load_softirq_start(void)
+void irq_load_softirq_start(void)
 {
 	unsigned int cpu, nr;
-	int ret;
-
-	ret = irq_load_napi_start();
-	if (ret)
-		return ret;
 
 	for_each_possible_cpu(cpu) {
 		struct irq_load_cpu *c = per_cpu_ptr(&irq_load_cpu, cpu);
 
-		c->polled = jiffies - 1;
-		c->guessed = jiffies - 1;
 		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
 			/* What went on while nobody measured is not made up for */
 			c->vector[nr].runs_seen = kstat_softirqs_cpu(nr, cpu);
@@ -439,19 +359,12 @@ int irq_load_softirq_start(void)
 		if (irq_load_actions[nr])
 			open_softirq(nr, irq_load_wrappers[nr]);
 	}
-	return 0;
 }
 
-/**
- * irq_load_softirq_stop - Stop to time softirqs
- *
- * Context: process context, may sleep.
- */
 void irq_load_softirq_stop(void)
 {
 	unsigned int nr;
 
 	for (nr = 0; nr < NR_SOFTIRQS; nr++)
 		open_softirq(nr, irq_load_actions[nr]);
-	irq_load_napi_stop();
 }

@@ -27,6 +27,7 @@
 #include <linux/io.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
+#include <linux/kernel_stat.h>
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
 #include <linux/ktime.h>
@@ -68,7 +69,7 @@ static bool i8259_measuring;
 static unsigned int i8259_interval = I8259_INTERVAL_DEFAULT;
 static unsigned int i8259_passes;
 static u64 i8259_pass_time;
-static u64 i8259_count[I8259_NR_LINES];
+static u32 i8259_count[I8259_NR_LINES];
 static struct i8259_line i8259_lines[I8259_NR_LINES];
 static unsigned int i8259_worse;
 
@@ -155,18 +156,18 @@ static void i8259_measure_lines(void)
 
 	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
 		struct i8259_line *line = &i8259_lines[irq];
-		struct irq_load load;
+		u32 count = kstat_irqs_usr(irq), longest = irq_load_take_max(irq);
 
-		if (!i8259_is_pic_line(irq) || irq_load_read(irq, &load)) {
+		if (!i8259_is_pic_line(irq)) {
 			line->used = false;
 			continue;
 		}
 		if (i8259_passes)
 			line->rate_hz = i8259_rate_update(line->rate_hz,
-							  load.count - i8259_count[irq], elapsed);
-		line->cost_us = DIV_ROUND_UP(load.max_ns, NSEC_PER_USEC);
+							  count - i8259_count[irq], elapsed);
+		line->cost_us = max(DIV_ROUND_UP(longest, NSEC_PER_USEC), line->cost_us / 2);
 		line->used = line->rate_hz;
-		i8259_count[irq] = load.count;
+		i8259_count[irq] = count;
 	}
 	i8259_pass_time = now;
 	if (i8259_passes < UINT_MAX)

@@ -258,7 +258,6 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	irq_balance_collect_result(desc, now);
-	irq_load_flush(desc);
 	irq_load_peek(desc, &load);
 
 	irq->irq = irq_desc_get_irq(desc);

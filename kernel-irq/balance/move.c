@@ -4,7 +4,7 @@
  *
  * The user's mask (irq_common_data.affinity, /proc/irq/N/smp_affinity) stays. Which CPU of
  * the mask is interrupted, the effective affinity, is changed by handing the chip a mask
- * of one CPU and not copying it. irq_set_affinity() would make the one CPU the user's mask.
+ * of one CPU. irq_do_set_affinity() does not copy that mask while irq_balance_is_moving().
  *
  * Chips that may be programmed from any context are, by the caller. For
  * those with IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with
@@ -27,6 +27,9 @@
 #include <linux/slab.h>
 
 #include "../internals.h"
+
+/* The affinity mask before a move, under desc->lock */
+static DEFINE_PER_CPU(struct cpumask, irq_balance_mask);
 
 /* Every interrupt would cost an IPI once it left its demultiplexer's CPU */
 static bool irq_balance_is_redirected(struct irq_data *data)
@@ -163,6 +166,33 @@ static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 	return 0;
 }
 
+static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	const struct cpumask *affinity = irq_data_get_affinity_mask(data);
+	struct cpumask *before = this_cpu_ptr(&irq_balance_mask);
+	int ret;
+
+	cpumask_copy(before, affinity);
+	desc->balance->moving = true;
+	ret = irq_do_set_affinity(data, cpumask_of(cpu), false);
+	desc->balance->moving = false;
+
+	/*
+	 * A few chips write the mask themselves and look up in it where an
+	 * interrupt is. They can only have what the user set.
+	 */
+	if (unlikely(!cpumask_equal(before, affinity))) {
+		irq_data_get_irq_chip(data)->irq_set_affinity(data, before, false);
+		irq_data_update_affinity(data, before);
+		desc->balance->chip_mask = true;
+		return -EOPNOTSUPP;
+	}
+	if (!ret)
+		irq_balance_notify(desc);
+	return ret;
+}
+
 /* What the balancer keeps of an interrupt, until the descriptor is freed; NULL: no memory */
 struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
 {
@@ -197,6 +227,29 @@ void irq_balance_notify(struct irq_desc *desc)
 }
 
 /**
+ * irq_effective_affinity_or - The CPU that an interrupt is delivered to
+ * @irq:	interrupt number
+ * @mask:	its affinity
+ *
+ * For affinity notifiers, which are given the affinity mask but map interrupts
+ * to CPUs.
+ *
+ * Context: any. May race with a change, after which the notifier is called again.
+ *
+ * Return: mask of that CPU, or @mask if it is not one CPU or not known yet
+ */
+const struct cpumask *irq_effective_affinity_or(unsigned int irq, const struct cpumask *mask)
+{
+	const struct cpumask *effective = irq_get_effective_affinity_mask(irq);
+	unsigned int cpu = nr_cpu_ids;
+
+	if (effective && cpumask_weight(effective) == 1)
+		cpu = cpumask_first(effective);
+	return cpu < nr_cpu_ids ? cpumask_of(cpu) : mask;
+}
+EXPORT_SYMBOL_GPL(irq_effective_affinity_or);
+
+/**
  * irq_balance_move - Deliver an interrupt to another CPU of its affinity mask
  * @desc:	descriptor of the interrupt, locked, after irq_balance_alloc()
  * @cpu:	where to
@@ -218,7 +271,7 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 
 	b->error = irq_balance_may_move(desc, cpu);
 	if (!b->error && irq_can_move_pcntxt(data)) {
-		b->error = irq_set_effective_cpu(data, cpu);
+		b->error = irq_balance_set_cpu(desc, cpu);
 	} else if (!b->error) {
 		b->target = cpu;
 		b->followed = false;
@@ -254,7 +307,7 @@ bool irq_balance_move_masked(struct irq_desc *desc)
 	b->followed = false;
 	b->error = irq_balance_may_move(desc, b->target);
 	if (!b->error)
-		b->error = irq_set_effective_cpu(data, b->target);
+		b->error = irq_balance_set_cpu(desc, b->target);
 	return true;
 }
 

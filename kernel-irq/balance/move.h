@@ -39,6 +39,8 @@ enum irq_balance_status {
 	IRQ_BALANCE_NR_STATUSES
 };
 
+extern const struct attribute_group irq_balance_irq_group;
+
 #ifdef CONFIG_IRQ_BALANCE
 
 /**
@@ -48,6 +50,7 @@ enum irq_balance_status {
  * @opted_out:	not to be moved, the user opted out
  * @followed:	a move is pending, and NAPI polls are at @target already
  * @chip_mask:	not to be moved, as the chip keeps its route in the mask
+ * @moving:	the chip is being programmed for one CPU of the mask
  * @entry:	what the thread remembers of the interrupt
  */
 struct irq_balance_desc {
@@ -56,10 +59,9 @@ struct irq_balance_desc {
 	bool				opted_out;
 	bool				followed;
 	bool				chip_mask;
+	bool				moving;
 	struct irq_balance_entry	*entry;
 };
-
-extern const struct attribute_group irq_balance_irq_group;
 
 enum irq_balance_status irq_balance_check(struct irq_desc *desc);
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu);
@@ -67,11 +69,16 @@ int irq_balance_move_result(struct irq_desc *desc);
 unsigned int irq_balance_cpu(struct irq_desc *desc);
 unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu);
 bool irq_balance_move_masked(struct irq_desc *desc);
-int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 void irq_balance_cancel(struct irq_desc *desc);
 struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc);
 void irq_balance_free(struct irq_desc *desc);
 void irq_balance_notify(struct irq_desc *desc);
+
+/* Under desc->lock */
+static inline bool irq_balance_is_moving(struct irq_desc *desc)
+{
+	return desc->balance && desc->balance->moving;
+}
 
 /* napi.c */
 #ifdef CONFIG_IRQ_BALANCE_NAPI
@@ -84,6 +91,7 @@ static inline void irq_balance_take_polls(void) { }
 
 #else /* CONFIG_IRQ_BALANCE */
 
+static inline bool irq_balance_is_moving(struct irq_desc *desc) { return false; }
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
 static inline void irq_balance_free(struct irq_desc *desc) { }
