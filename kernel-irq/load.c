@@ -45,7 +45,7 @@
 DEFINE_STATIC_KEY_FALSE(irq_load_key);
 DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
 
-/* What is queued when a load rises, see irq_load_set_kick() */
+/* Queued when a load rises, see irq_load_set_kick() */
 static struct irq_work *irq_load_kick;
 static u32 irq_load_limit;
 
@@ -229,7 +229,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
 
 	now = local_clock();
-	/* What the handler of another one raised in it does not belong to this one */
+	/* Softirqs that the handler of another one raised in it do not belong to this one */
 	if (likely(timed == c->timed))
 		irq_load_raised(local_softirq_pending() & ~pending, tail, irq_desc_get_irq(desc),
 				line ? line->hard.sampler.stratum : 1);

@@ -18,7 +18,7 @@ typedef irqreturn_t (*irq_load_thread_fn_t)(struct irq_desc *desc, struct irqact
 /* Interrupts that share one softirq; more are not remembered */
 #define IRQ_LOAD_RAISERS	4
 
-/* What an interrupt has cost so far: handlers, softirqs on its behalf, threads */
+/* Cost of an interrupt so far: handlers, softirqs on its behalf, threads */
 struct irq_load {
 	u64	time_ns;
 	u64	soft_ns;
@@ -26,7 +26,7 @@ struct irq_load {
 };
 
 /**
- * struct irq_load_line - What the load map keeps of one interrupt
+ * struct irq_load_line - State of one interrupt in the load map
  * @hard:		handlers, under desc->lock
  * @soft:		softirq time, cumulative, ns
  * @thread:		thread time, cumulative, ns, may go down for a moment
@@ -107,7 +107,7 @@ struct irq_load_run {
 };
 
 /**
- * struct irq_load_cpu - What the load map keeps of one CPU
+ * struct irq_load_cpu - State of one CPU in the load map
  * @skip:	runs of each softirq until one is timed
  * @run:	the run of NET_RX that is timed, NULL for none
  * @thread:	the interrupt thread that is timed, and whether NAPI polls were waiting
@@ -182,7 +182,7 @@ void irq_load_napi_learn(const struct list_head *entry, const struct list_head *
 unsigned int irq_load_napi_irq(const struct napi_struct *napi);
 
 #ifdef CONFIG_IRQ_LOAD
-/* Count down to the sample, in a cache line that is dirty already; a NOP while nobody measures */
+/* Count down to the sample, in a cache line that is dirty already; a NOP while measuring is off */
 static __always_inline bool irq_load_due(struct irq_desc *desc)
 {
 	return static_branch_unlikely(&irq_load_key) && unlikely(--desc->load_skip < 0);

@@ -3,10 +3,10 @@
  * CPU time per interrupt: NAPI. In a run of NET_RX that is timed, the tracepoint behind each
  * poll charges it to the interrupt of its instance. Some drivers name that with
  * netif_napi_set_irq(). For others it is learned: a handler that is timed adds its
- * instance to the end of the CPU's poll list. What was learned is kept aside by the ID of
+ * instance to the end of the CPU's poll list. The learned interrupt is kept aside by the ID of
  * the instance. Each sighting is a vote, and a vote for another interrupt takes one away.
  *
- * An instance that polls without end since before anybody measured has no interrupt
+ * An instance that polls without end since before measuring began has no interrupt
  * to learn from. It came by an interrupt of its device on this CPU: the one with the
  * most interrupts that no other instance has is taken for it, with one vote.
  *

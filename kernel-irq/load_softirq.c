@@ -71,7 +71,7 @@ static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
 
 /*
  * Charge what a NAPI poll for @irq, 0 for none, has taken that ended @now. Polls of one
- * interrupt that follow each other are charged together. What comes after the last
+ * interrupt that follow each other are charged together. Time after the last
  * one, as the flush of GRO, is work for that one.
  */
 void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now)
@@ -345,7 +345,7 @@ void irq_load_softirq_start(void)
 		struct irq_load_cpu *c = per_cpu_ptr(&irq_load_cpu, cpu);
 
 		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
-			/* What went on while nobody measured is not made up for */
+			/* Time before measuring began is not made up for */
 			c->vector[nr].runs_seen = kstat_softirqs_cpu(nr, cpu);
 			irq_load_restart(&c->vector[nr].sampler);
 			c->skip[nr] = 0;

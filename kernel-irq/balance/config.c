@@ -98,7 +98,7 @@ static bool irq_balance_parse_bans(char *list)
 		end += strlen(end) + 1;
 	}
 	*end = '\0';
-	/* What is shown has to fit a page */
+	/* The list that is shown has to fit a page */
 	return end - list < PAGE_SIZE;
 }
 

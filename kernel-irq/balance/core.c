@@ -10,7 +10,7 @@
  * which wakes the thread.
  *
  * In state off there is no thread, nothing is measured and the static branch of the
- * interrupt entry is off. What the planner remembers of an interrupt hangs off its
+ * interrupt entry is off. The planner's state of an interrupt hangs off its
  * descriptor, is allocated by the first pass that sees a load, and is freed with the
  * descriptor. Switching on voids all that is remembered.
  *

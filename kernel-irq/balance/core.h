@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the balancer's thread and its files in sysfs and debugfs share */
+/* Interrupt balancing: the thread, shared with the files in sysfs and debugfs */
 #ifndef _KERNEL_IRQ_BALANCE_H
 #define _KERNEL_IRQ_BALANCE_H
 
@@ -11,7 +11,7 @@
 #include "move.h"
 #include "plan.h"
 
-/* What the balancer does */
+/* The modes of the balancer */
 #define IRQ_BALANCE_MODES(x)							\
 	x(OFF,		"off")		/* nothing, at no cost */		\
 	x(OBSERVE,	"observe")	/* measures and plans */		\
@@ -22,7 +22,7 @@ enum irq_balance_mode {
 	IRQ_BALANCE_NR_MODES
 };
 
-/* What the thread remembers of one interrupt */
+/* State of one interrupt, kept from pass to pass */
 struct irq_balance_entry {
 	struct irq_balance_state	state;		/* what the planner does */
 	unsigned int			target;		/* CPU of the move that is under way */
@@ -33,7 +33,7 @@ struct irq_balance_entry {
 	unsigned long			allowed[];	/* affinity mask at this pass */
 };
 
-/* What is known of a CPU besides its interrupts */
+/* State of one CPU besides its interrupts */
 struct irq_balance_source {
 	u64	full_until;	/* ktime_get_ns() until which it gets no newcomers */
 	u64	fixed;		/* ns/s of the interrupts that may not be moved */

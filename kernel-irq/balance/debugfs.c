@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the interrupt balancer has done and sees: /sys/kernel/debug/irq_balance/ */
+/* Interrupt balancing: statistics and tables in /sys/kernel/debug/irq_balance/ */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/init.h>

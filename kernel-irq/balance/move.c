@@ -193,7 +193,7 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 	return ret;
 }
 
-/* What the balancer keeps of an interrupt, until the descriptor is freed; NULL: no memory */
+/* The state of an interrupt, kept until the descriptor is freed; NULL: no memory */
 struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
 {
 	struct irq_balance_desc *fresh;

@@ -44,7 +44,7 @@ extern const struct attribute_group irq_balance_irq_group;
 #ifdef CONFIG_IRQ_BALANCE
 
 /**
- * struct irq_balance_desc - What the balancer keeps of one interrupt
+ * struct irq_balance_desc - The balancer's state of one interrupt
  * @target:	CPU to move to, valid with IRQD_BALANCE_PENDING or @followed
  * @error:	outcome of the last move
  * @opted_out:	not to be moved, the user opted out

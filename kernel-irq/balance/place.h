@@ -13,7 +13,7 @@
 /* Scales are fixed point: ns on this CPU for 2^20 ns on the fastest */
 #define IRQ_BALANCE_SCALE_SHIFT	20
 
-/* What CPUs share, from the top. A package in two nodes counts as two. */
+/* The units that CPUs share, from the top. A package in two nodes counts as two. */
 enum irq_balance_level {
 	IRQ_BALANCE_NODE,
 	IRQ_BALANCE_PACKAGE,
@@ -47,7 +47,7 @@ struct irq_balance_item {
 	bool			stay;		/* it may stay at @home */
 };
 
-/* What a plan does to CPUs that its moves connect; loads in ns/s */
+/* The effect of a plan on CPUs that its moves connect; loads in ns/s */
 struct irq_balance_touch {
 	u64	before;		/* of the worst of them before it */
 	u64	after;		/* of the worst after it */
@@ -104,7 +104,7 @@ struct irq_balance_work {
 #define IRQ_BALANCE_LOOK	20000U
 #define IRQ_BALANCE_THOROUGH	1000000U
 
-/* What a load takes of a CPU, ns/s */
+/* The time that a load takes of a CPU, ns/s */
 static inline u64 irq_balance_cost(const struct irq_balance_work *w, u64 load, u32 pos)
 {
 	return (load * w->scale[pos]) >> IRQ_BALANCE_SCALE_SHIFT;

@@ -45,7 +45,7 @@
  * 4. Gain. Moves that have CPUs in common are one plan. Its gain is the load of
  *    the worst of these CPUs before it minus the highest load after it. Loads
  *    that are on both sides of this difference cancel out; what all others may
- *    be off by, as the root of the sum of the squares, is taken off. What is left
+ *    be off by, as the root of the sum of the squares, is taken off. The rest
  *    has to be ``min_gain`` (5 %) of the worst CPU's load, and half of what makes
  *    an interrupt heavy. A move from a CPU that is not allowed needs no gain.
  * 5. Rest. An interrupt that moved stays for a second, and for twice as long
@@ -196,7 +196,7 @@ void irq_balance_set_work(struct irq_balance *bal, void *mem,
  * @nr_irqs:	as given to irq_balance_work_size()
  * @nr_cpus:	as given to irq_balance_work_size()
  *
- * What was remembered of interrupts is void from now on. The state in the array
+ * The states of interrupts are void from now on. The state in the array
  * of CPUs is the caller's to clear.
  *
  * Context: any; not during a pass.

@@ -49,7 +49,7 @@ enum irq_balance_why {
 };
 
 /*
- * What the planner remembers of one interrupt. The kernel keeps one for each, zeroed
+ * State of one interrupt, kept from pass to pass. The kernel keeps one for each, zeroed
  * at first. Only irq_balance_pass() writes; others may read single members locklessly.
  */
 struct irq_balance_state {
@@ -101,7 +101,7 @@ struct irq_balance_irq {
 	u64			gain;	/* out: ns/s that its plan takes off the worst CPU */
 };
 
-/* What the planner remembers of the machine */
+/* State of the machine, kept from pass to pass */
 struct irq_balance {
 	struct irq_balance_work	*work;	/* of irq_balance_work_size() bytes */
 	u64		last;		/* clock (ns) of the last pass, 0: there was none */

@@ -89,7 +89,7 @@ static bool irq_balance_rotate(struct irq_balance_work *w)
 }
 
 /**
- * irq_balance_apply_policy - Change the placement as the policy wants it
+ * irq_balance_apply_policy - Change the placement by the rule of the policy
  * @bal:	the planner, with a placement that is worth its moves
  * @now:	clock in ns
  *
@@ -105,7 +105,7 @@ enum irq_balance_why irq_balance_apply_policy(struct irq_balance *bal, u64 now)
 
 	for (i = 0; i < w->nr; i++)
 		forbidden |= irq_balance_is_forbidden(w, &w->items[i]);
-	/* What may not stay where it is moves first, as balance places it */
+	/* Items that may not stay move first, as balance places them */
 	if (set->policy == IRQ_BALANCE_POLICY_COMPACT && w->worst <= limit && !forbidden)
 		return irq_balance_compact(w, limit) ? IRQ_BALANCE_WHY_COMPACT :
 						       IRQ_BALANCE_WHY_NONE;

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* What the planner strives for; see irq-balance-plan */
+/* The goals of the planner; see irq-balance-plan */
 #define IRQ_BALANCE_POLICIES(x)	\
 	x(POLICY_BALANCE, "balance")	\
 	x(POLICY_ROTATE, "rotate")	\

@@ -62,7 +62,7 @@ static void source_init(struct source *s, u64 now, u64 period, u64 (*cost)(unsig
 	s->samples = 0;
 }
 
-/* What the n-th interrupt costs */
+/* The cost of the n-th interrupt */
 #define COST(name, ns) static u64 cost_##name(unsigned int n) { return ns; }
 
 COST(even, 4 * US)
@@ -391,7 +391,7 @@ static struct irq_load fake_load(struct fake *fake)
 	return load;
 }
 
-/* What @n interrupts charge */
+/* Charge @n interrupts */
 static struct irq_load charge(struct fake *fake, unsigned int n)
 {
 	struct irq_load before = fake_load(fake), after;
@@ -500,7 +500,7 @@ static void softirq_in_thread(struct fake *fake)
 	local_bh_enable();
 }
 
-/* What runs over a thread, and was not raised by an interrupt, is nobody's */
+/* A softirq that runs over a thread, and was not raised by an interrupt, is not charged */
 static void softirq_over_a_thread_is_not_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
@@ -661,7 +661,7 @@ static void rising_load_kicks(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, 2 * MS, SEC + 450 * MS));
 	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 2 * MS, SEC + 490 * MS));
 
-	/* What was given back is charged before anything kicks */
+	/* Time that was given back is charged before anything kicks */
 	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, -(s64)MS, SEC + 491 * MS));
 	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, 2 * MS, SEC + 492 * MS));
 
@@ -670,7 +670,7 @@ static void rising_load_kicks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
 }
 
-/* What a thread did stays when it goes, and the next one starts from nothing */
+/* The time of a thread stays when it goes, and the next one starts from nothing */
 static void removed_action_stays_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);

@@ -16,7 +16,7 @@
 #include "../../internals.h"
 #include "../core.h"
 
-/* What the fake chip answers, and what it was asked */
+/* Answers of the fake chip, and requests to it */
 struct fake {
 	int		error;
 	bool		writes_mask;
@@ -139,7 +139,7 @@ static unsigned int fake_cpu(struct fake *fake)
 	return cpumask_first(irq_data_get_effective_affinity_mask(&fake->desc->irq_data));
 }
 
-/* What /proc/irq/N/smp_affinity would show: see show_irq_affinity() */
+/* The mask that /proc/irq/N/smp_affinity would show: see show_irq_affinity() */
 static const struct cpumask *fake_shown_mask(struct fake *fake)
 {
 	if (irq_move_pending(&fake->desc->irq_data))
@@ -305,7 +305,7 @@ static void polls_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, other), other);
 	irqd_clear(data, IRQD_PER_CPU);
 
-	/* Of nobody */
+	/* No interrupt */
 	free_irq(fake->irq, fake);
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, other), other);
 	KUNIT_ASSERT_EQ(test, 0,

@@ -15,11 +15,9 @@
  * Half of the CPUs never go offline, and each mask has one of them, so that the core has
  * no reason to replace a mask: a mask always has to be what was written last.
  *
- * Hotplug that often meets a flaw of the scheduler's, on PREEMPT_RT and a slow machine:
- * migration_cpu_stop() leaves a task where it is when its new CPU is about to go offline.
- * If that CPU is back before the task slept, migrate_enable() warns in affine_move_task()
- * of a mask that is not pending. Any kernel thread does so that sets its mask to a CPU
- * which is cpu_dying(), disables migration and sleeps until the CPU is online again.
+ * On PREEMPT_RT migrate_enable() may warn in affine_move_task(): that is a flaw of the
+ * scheduler, which any kernel thread meets that sets its mask to a CPU which is cpu_dying()
+ * and sleeps with migration disabled until that CPU is online again.
  */
 #define pr_fmt(fmt) "irq_balance torture: " fmt
 
@@ -58,7 +56,7 @@ torture_param(int, shutdown_secs, 0, "Time after which to power off (s), 0: neve
 torture_param(int, break_rule, 0, "Rule to break, to see that it is noticed, 0: none");
 torture_param(int, verbose, 0, "Enable verbose debugging printk()s");
 
-/* What break_rule= can do wrong. All but the third are for the eyes of one check each. */
+/* Errors that break_rule= makes. All but the third are for the eyes of one check each. */
 enum bt_break {
 	BREAK_NOTHING, BREAK_LOSE, BREAK_FORBIDDEN, BREAK_NARROW_MASK, BREAK_DEAD_CPU,
 	BREAK_TWICE, BREAK_LOSE_WRITE, BREAK_OPT_OUT, BREAK_MANAGED, BREAK_NOT_NOTIFIED,
@@ -409,7 +407,7 @@ static void bt_notify(struct irq_affinity_notify *notify, const cpumask_t *mask)
 
 static void bt_notify_release(struct kref *ref) { }
 
-/* What the user wrote, and where the interrupt goes */
+/* The mask of the user, and the CPU of the interrupt */
 static void bt_check(struct bt_source *s)
 {
 	struct irq_desc *desc = irq_data_to_desc(s->data);
@@ -582,7 +580,7 @@ static int bt_create_mapping(struct bt_source *s)
 	return 0;
 }
 
-/* What the threads do */
+/* The actions of the threads */
 
 static struct bt_source *bt_any_source(struct torture_random_state *random)
 {
@@ -794,7 +792,7 @@ static void bt_print_statistics(struct torture_random_state *random)
 	bt_print("Statistics");
 }
 
-/* What a thread does again and again, and the parameter that paces it, 0: no thread */
+/* The action of a thread, and the parameter that paces it, 0: no thread */
 static struct bt_job {
 	void			(*step)(struct torture_random_state *random);
 	char			*name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the two halves of the torture test share: interrupts and their NAPI */
+/* Shared by the halves of the torture test: interrupts and their NAPI */
 #ifndef _KERNEL_IRQ_BALANCE_TORTURE_H
 #define _KERNEL_IRQ_BALANCE_TORTURE_H
 
@@ -10,7 +10,7 @@ extern struct bt_stats {
 	atomic_long_t moves, published, refused, retried, expired, cancelled, writes, requests;
 	atomic_long_t descriptors, disables, switches, notifications, late;
 	atomic_long_t polls, handed, sent, received, dropped;
-	/* What is wrong */
+	/* Errors */
 	atomic_long_t lost, extra, forbidden, dead_cpu, wrong_mask, others;
 	atomic_long_t twice, foreign, forgotten, missing;
 } bt_stats;
