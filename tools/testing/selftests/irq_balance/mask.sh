@@ -82,7 +82,8 @@ while [ $SECONDS -lt $end ] || unmoved; do
 	[[ ,$two, = *,$where,* ]] || { r=1; wrong=$where; }
 done
 moved=$(moves_of "$irq")
-[ "$moved" -ge 1 ] || { r=1; ktap_print_msg "no move, $(grep . "$IRQS/$irq"/balance_* | tr '\n' ' ')"; }
+[ "$moved" -ge 1 ] ||
+	{ r=1; ktap_print_msg "no move: $(cd "$IRQS/$irq" && grep . balance_* | tr '\n' ' ')"; }
 result "moves stay inside the mask" $r "$moved moves between $two ${wrong:-}"
 
 # A mask of one CPU is a pin
