@@ -6,6 +6,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#define U32_MAX			((u32)~0U)
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 #define min_t(type, a, b) ({			\
