@@ -273,8 +273,7 @@ static void bt_eoi(struct irq_data *data)
 
 static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bool force)
 {
-	/* The mover hands over cpumask_of(), everybody else a mask of his own */
-	bool mover = dest == cpumask_of(cpumask_first(dest));
+	bool mover = irq_balance_is_moving(irq_data_to_desc(data));
 	struct bt_source *s = irq_data_get_irq_chip_data(data);
 	bool dying = !cpu_online(smp_processor_id());
 	unsigned int cpu;
