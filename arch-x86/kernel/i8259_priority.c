@@ -238,8 +238,12 @@ static int i8259_measure_start(void)
 
 	i8259_measuring = true;
 	i8259_passes = 0;
-	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++)
+	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
 		i8259_lines[irq].rate_hz = 0;
+		i8259_lines[irq].cost_us = 0;
+		/* Forget the time before */
+		irq_load_take_max(irq);
+	}
 	i8259_measure_lines();
 	i8259_measure_schedule();
 	return 0;

@@ -17,6 +17,7 @@
 #include <linux/glob.h>
 #include <linux/init.h>
 #include <linux/irq.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -24,11 +25,11 @@
 #include "../internals.h"
 #include "core.h"
 
-/* Files of single interrupts read the lists and must not wait for a pass; inner to desc->lock */
+/* Protects the CPUs, and writes of the bans, which are read under RCU and desc->lock */
 static DEFINE_RAW_SPINLOCK(irq_balance_list_lock);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
 /* Numbers and patterns of action names, each with its NUL, and an empty one; NULL: none */
-static char *irq_balance_bans;
+static char __rcu *irq_balance_bans;
 
 /* Into the command line, which stays */
 static char *irq_balance_boot_options __initdata;
@@ -121,8 +122,11 @@ int irq_balance_set_bans(const char *list, const char *where)
 		return -EINVAL;
 	}
 
-	guard(raw_spinlock_irq)(&irq_balance_list_lock);
-	swap(irq_balance_bans, bans);
+	scoped_guard(raw_spinlock_irq, &irq_balance_list_lock)
+		bans = rcu_replace_pointer(irq_balance_bans, bans,
+					   lockdep_is_held(&irq_balance_list_lock));
+	/* The old list is freed when no reader is left in it */
+	synchronize_rcu();
 	return 0;
 }
 
@@ -132,8 +136,8 @@ int irq_balance_show_bans(char *buf)
 	const char *word;
 	int at = 0;
 
-	guard(raw_spinlock_irq)(&irq_balance_list_lock);
-	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1)
+	guard(rcu)();
+	for (word = rcu_dereference(irq_balance_bans); word && *word; word += strlen(word) + 1)
 		at += sysfs_emit_at(buf, at, "%s%s", at ? "," : "", word);
 	return at + sysfs_emit_at(buf, at, "\n");
 }
@@ -147,8 +151,8 @@ bool irq_balance_is_banned(struct irq_desc *desc)
 
 	lockdep_assert_held(&desc->lock);
 
-	guard(raw_spinlock)(&irq_balance_list_lock);
-	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1) {
+	guard(rcu)();
+	for (word = rcu_dereference(irq_balance_bans); word && *word; word += strlen(word) + 1) {
 		if (!kstrtouint(word, 10, &number)) {
 			if (number == irq_desc_get_irq(desc))
 				return true;

@@ -21,10 +21,10 @@
  *   cpus_read_lock()		a pass, for the topology and the online CPUs
  *   irq_balance_pass_mutex	a pass, the settings, the statistics
  *   desc->lock			one interrupt
- *   irq_balance_list_lock	the lists of CPUs and bans (config.c)
+ *   irq_balance_list_lock	the list of CPUs (config.c)
  *
- * The files of one interrupt take desc->lock at most: freeing an interrupt waits for
- * their readers, under a lock which CPU hotplug takes too. A pass holds references on
+ * The files of one interrupt take desc->lock, or wait for a pass, for HZ / 10 at most:
+ * freeing an interrupt waits for their readers, under a lock which CPU hotplug takes too. A pass holds references on
  * the descriptors, which keep the memory and not the interrupt: whether it still may be
  * moved is checked again, under desc->lock, when it is.
  */
@@ -126,7 +126,9 @@ static void irq_balance_collect_topology(struct irq_balance_map *map)
 
 		c->node = cpu_to_node(cpu);
 		c->core = cpumask_first(topology_sibling_cpumask(cpu));
-		c->package = cpumask_first(topology_core_cpumask(cpu));
+		/* Without a topology all CPUs are in one package, but have masks of one CPU */
+		c->package = cpumask_first(topology_physical_package_id(cpu) < 0 ?
+					   cpu_online_mask : topology_core_cpumask(cpu));
 		c->llc = llc ? cpumask_first(&llc->shared_cpu_map) : c->package;
 	}
 }

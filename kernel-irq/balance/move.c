@@ -266,10 +266,15 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 	struct irq_balance_desc *b = desc->balance;
+	int ret;
 
 	lockdep_assert_held(&desc->lock);
 
-	b->error = irq_balance_may_move(desc, cpu);
+	ret = irq_balance_may_move(desc, cpu);
+	/* Not begun: the outcome of the move before is still to be collected */
+	if (ret == -EPERM)
+		return ret;
+	b->error = ret;
 	if (!b->error && irq_can_move_pcntxt(data)) {
 		b->error = irq_balance_set_cpu(desc, cpu);
 	} else if (!b->error) {

@@ -29,9 +29,9 @@ struct irq_balance_work;
 	x(CAPACITY,	"capacity")	/* moves to a CPU of more capacity */	\
 	x(LOCALITY,	"locality")	/* moves to its device's node */	\
 	x(AFFINITY,	"affinity")	/* moves: its CPU is not allowed any more */\
-	x(HOTPLUG,	"hotplug")	/* its CPU went offline; the core moved it */\
 	x(ROTATE,	"rotate")	/* moves by policy rotate */		\
 	x(COMPACT,	"compact")	/* moves by policy compact */		\
+	x(HOTPLUG,	"hotplug")	/* its CPU went offline; the core moved it */\
 	x(BEST,		"best")		/* stays: nothing better was found */	\
 	x(LIGHT,	"light")	/* stays: below the share that is heavy */\
 	x(GAIN,		"gain")		/* stays: would gain less than min_gain */\
