@@ -56,6 +56,10 @@ def percentile(values, share):
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
 
 
+class Slow(Exception):
+    """The guest's CPU 0 is slower than the others."""
+
+
 def boot(kernel, out, model, limit, options, command):
     """Yields what the guest's command prints as JSON. Exits when something fails."""
     os.makedirs(out, exist_ok=True)
@@ -74,7 +78,9 @@ def boot(kernel, out, model, limit, options, command):
                 yield json.loads(line)
             else:
                 print(line, end='', file=sys.stderr, flush=True)
-        if guest.wait():
+        if guest.wait() == 75:
+            raise Slow
+        if guest.returncode:
             sys.exit('overload.py: the guest failed (status %d); its log is %s/console.log' % (guest.returncode, out))
         host.wait(timeout=10)
     except subprocess.TimeoutExpired:
@@ -86,12 +92,17 @@ def boot(kernel, out, model, limit, options, command):
 def run(kernel, out, ways, rounds=3, model='e1000', rate=8000, sockets=8, options=(), say=None):
     """Returns {way: [figures of each round]}."""
     found = {way: [] for way in ways}
-    for figures in boot(kernel, out, model, 60 + rounds * len(ways) * 20, options,
-                        ['env', 'IRQBALANCE=' + os.environ.get('IRQBALANCE', ''),
-                         HERE + '/overload/in-guest', str(rounds), str(rate), str(sockets), *ways]):
-        found[figures['way']].append(figures)
-        if say:
-            say(figures)
+    for attempt in range(6):
+        try:
+            for figures in boot(kernel, out, model, 90 + rounds * len(ways) * 20, options,
+                                ['env', 'IRQBALANCE=' + os.environ.get('IRQBALANCE', ''), 'CHECK=%d' % (attempt < 5),
+                                 HERE + '/overload/in-guest', str(rounds), str(rate), str(sockets), *ways]):
+                found[figures['way']].append(figures)
+                if say:
+                    say(figures)
+            break
+        except Slow:
+            print('# the emulated CPU 0 is slower than the others: booting again', flush=True)
     with open(os.path.join(out, 'host.json')) as file:
         sent = json.load(file)
     for way in ways:
