@@ -24,9 +24,9 @@
  *   irq_balance_list_lock	the list of CPUs (config.c)
  *
  * The files of one interrupt take desc->lock, or wait for a pass, for HZ / 10 at most:
- * freeing an interrupt waits for their readers, under a lock which CPU hotplug takes too. A pass holds references on
- * the descriptors, which keep the memory and not the interrupt: whether it still may be
- * moved is checked again, under desc->lock, when it is.
+ * freeing an interrupt waits for their readers, under a lock which CPU hotplug takes too.
+ * A pass holds references on the descriptors, which keep the memory and not the
+ * interrupt: whether it still may be moved is checked again, under desc->lock, when it is.
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 

@@ -32,15 +32,22 @@ TRACE_EVENT(irq_balance_state,
 	    TP_printk("state=%s", show_word(__entry->mode, IRQ_BALANCE_MODES, WORD))
 );
 
-#define SETTING_FIELD(name, ...)	__field(u32, name)
-#define SETTING_ASSIGN(name, ...)	__entry->name = set->name;
-
 /* The settings, at the first pass that is traced and when they change */
 TRACE_EVENT(irq_balance_settings,
 	    TP_PROTO(const struct irq_balance_settings *set),
 	    TP_ARGS(set),
-	    TP_STRUCT__entry(IRQ_BALANCE_SETTINGS(SETTING_FIELD)),
-	    TP_fast_assign(IRQ_BALANCE_SETTINGS(SETTING_ASSIGN)
+	    TP_STRUCT__entry(__field(u32, policy)
+			     __field(u32, heavy)
+			     __field(u32, min_gain)
+			     __field(u32, compact_limit)
+			     __field(u32, rotate_ms)
+			     __field(u32, interval_ms)),
+	    TP_fast_assign(__entry->policy = set->policy;
+			   __entry->heavy = set->heavy;
+			   __entry->min_gain = set->min_gain;
+			   __entry->compact_limit = set->compact_limit;
+			   __entry->rotate_ms = set->rotate_ms;
+			   __entry->interval_ms = set->interval_ms;
 	    ),
 	    TP_printk("policy=%s heavy=%u min_gain=%u interval_ms=%u compact_limit=%u rotate_ms=%u",
 		      show_word(__entry->policy, IRQ_BALANCE_POLICIES, WORD),
