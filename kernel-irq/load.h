@@ -25,53 +25,31 @@ struct irq_load {
 	u64	thread_ns;
 };
 
-/**
- * struct irq_load_line - State of one interrupt in the load map
- * @hard:		handlers, under desc->lock
- * @soft:		softirq time, cumulative, ns
- * @thread:		thread time, cumulative, ns, may go down for a moment
- * @soft_stamp:		when softirq time was last charged
- * @soft_carry:		softirq time that is still to be charged, ns
- * @seen:		highest times that a reader saw
- * @window_start:	when the present window was opened
- * @window_total:	time of all kinds when it was opened
- * @polled:		jiffies | 1 when NAPI was last polled by a thread or by a
- *			busy poller, which is not measured; 0: never
- */
+/* State of one interrupt; times in ns */
 struct irq_load_line {
-	struct irq_load_hard	hard;
-	atomic64_t		soft;
-	atomic64_t		thread;
-	u64			soft_stamp;
-	u32			soft_carry;
-	struct irq_load		seen;
-	u64			window_start;
-	u64			window_total;
+	struct irq_load_hard	hard;		/* handlers, under desc->lock */
+	atomic64_t		soft;		/* softirq time, cumulative */
+	atomic64_t		thread;		/* of threads; may go down for a moment */
+	u64			soft_stamp;	/* when softirq time was last charged */
+	u32			soft_carry;	/* softirq time that is still to be charged */
+	struct irq_load		seen;		/* highest times that a reader saw */
+	u64			window_start;	/* when the present window was opened */
+	u64			window_total;	/* time of all kinds by then */
+	/* jiffies | 1 of the last NAPI poll by a thread or busy poller: not measured */
 	unsigned long		polled;
 };
 
-/**
- * struct irq_load_vector - One softirq on one CPU
- * @stamp:	when it was last timed
- * @sampled:	when it was last timed without request
- * @mean:	time of a run, decaying mean of those that were timed without request, ns
- * @runs_seen:	its count in kstat at that time
- * @timed:	runs that were timed
- * @rest:	what is left of the countdown while a run is requested
- * @runs:	runs that were not charged yet, neither to interrupts nor to the CPU
- * @sampler:	which runs are timed
- * @raiser:	interrupts whose timed handlers raised it, and the number of interrupts
- *		that those stand for, as far as these claims are not settled; 0: unused
- */
+/* One softirq on one CPU. "On request": as a timed handler has raised it. */
 struct irq_load_vector {
-	u64			stamp;
-	u64			sampled;
-	u64			mean;
-	u32			runs_seen;
-	u32			timed;
-	int			rest;
-	u32			runs;
+	u64			stamp;		/* when it was last timed */
+	u64			sampled;	/* the same, but not on request */
+	u64			mean;		/* decaying mean of those runs, ns */
+	u32			runs_seen;	/* its count in kstat at the last timed run */
+	u32			timed;		/* runs that were timed */
+	int			rest;		/* of the countdown while a run is requested */
+	u32			runs;		/* that were charged to nothing yet */
 	struct irq_load_sampler	sampler;
+	/* By timed handlers; the interrupts that those stand for and are not settled, 0: unused */
 	struct {
 		u32		irq;
 		u32		weight;
@@ -106,42 +84,25 @@ struct irq_load_run {
 	struct irq_load_span	span;
 };
 
-/**
- * struct irq_load_cpu - State of one CPU in the load map
- * @skip:	runs of each softirq until one is timed
- * @run:	the run of NET_RX that is timed, NULL for none
- * @thread:	the interrupt thread that is timed, and whether NAPI polls were waiting
- *		when it began, which are not its own
- * @timed:	interrupts that were timed
- * @timed_ns:	what they took, each ns once, also where one raises another
- * @mean_nr:	number of recent interrupts
- * @mean_ns:	what they took, extrapolated from samples
- * @mean_stamp:	when both were last halved
- * @soft_ns:	softirq runs that were timed took this
- * @foreign_ns:	what polls have taken in forced threads that are not their own
- * @base:	softirq time that belongs to no interrupt, ns
- * @polled:	jiffies when a poll outside of softirqs last marked an interrupt
- * @guessed:	jiffies when the interrupt of a NAPI instance was last guessed
- * @vector:	each softirq
- */
+/* State of one CPU; times in ns */
 struct irq_load_cpu {
-	int			skip[NR_SOFTIRQS];
-	struct irq_load_run	*run;
-	struct irq_load_thread {
+	int			skip[NR_SOFTIRQS];	/* runs until one is timed */
+	struct irq_load_run	*run;		/* the run of NET_RX that is timed, or NULL */
+	struct irq_load_thread {		/* the interrupt thread that is timed */
 		struct task_struct	*task;
 		unsigned int		irq;
-		bool			foreign;
+		bool			foreign; /* polls waited before it: not its own */
 	} thread;
-	unsigned long		timed;
-	u64			timed_ns;
-	u64			mean_nr;
-	u64			mean_ns;
-	u64			mean_stamp;
-	u64			soft_ns;
-	u64			foreign_ns;
-	atomic64_t		base;
-	unsigned long		polled;
-	unsigned long		guessed;
+	unsigned long		timed;		/* interrupts that were timed */
+	u64			timed_ns;	/* their time, without what interrupted them */
+	u64			mean_nr;	/* recent interrupts */
+	u64			mean_ns;	/* their time, extrapolated from samples */
+	u64			mean_stamp;	/* when both were last halved */
+	u64			soft_ns;	/* time of softirq runs that were timed */
+	u64			foreign_ns;	/* of polls in forced threads of others */
+	atomic64_t		base;		/* softirq time that belongs to no interrupt */
+	unsigned long		polled;		/* jiffies when a poll last marked a line */
+	unsigned long		guessed;	/* jiffies when irq_load_guess() last looked */
 	struct irq_load_vector	vector[NR_SOFTIRQS];
 };
 

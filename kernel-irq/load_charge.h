@@ -25,36 +25,22 @@
 /* Charged time after which a window closes, see irq_load_rises() */
 #define IRQ_LOAD_QUANTUM	2000000U
 
-/**
- * struct irq_load_sampler - Choice of the events that are timed
- * @gap:	events from the last sample to the next one, which is counted
- * @stratum:	events that the next sample stands for, a power of two
- * @rest:	those of them that come after it
- * @seed:	of a generator of random numbers
- */
+/* Choice of the events that are timed */
 struct irq_load_sampler {
-	u32	gap;
-	u32	stratum;
-	u32	rest;
-	u32	seed;
+	u32	gap;		/* events from the last sample to the next one, included */
+	u32	stratum;	/* events that the next sample stands for, a power of two */
+	u32	rest;		/* those of them that come after it */
+	u32	seed;		/* of a generator of random numbers */
 };
 
-/**
- * struct irq_load_hard - Handler time of one interrupt
- * @sampler:	which interrupts are timed
- * @carry:	extrapolated time that is still to be charged, ns
- * @max:	longest sample since the last irq_load_take_max(), ns
- * @last:	handler time of the last sample, ns
- * @stamp:	when the last sample was taken
- * @time:	handler time, cumulative, ns
- */
+/* Handler time of one interrupt, ns */
 struct irq_load_hard {
 	struct irq_load_sampler	sampler;
-	u32			carry;
-	u32			max;
-	u64			last;
-	u64			stamp;
-	u64			time;
+	u32	carry;		/* extrapolated time that is still to be charged */
+	u32	max;		/* longest sample since the last irq_load_take_max() */
+	u64	last;		/* time of the last sample */
+	u64	stamp;		/* when it was taken */
+	u64	time;		/* cumulative */
 };
 
 /* Time from @stamp to @now; a clock that went back measured nothing */

@@ -305,34 +305,22 @@ static __always_inline void irq_load_run_action(unsigned int nr)
 	}
 }
 
-#define IRQ_LOAD_WRAPPER(nr)						\
-static void irq_load_##nr(void)						\
-{									\
-	irq_load_run_action(nr);					\
+#define IRQ_LOAD_SOFTIRQS(x)							\
+	x(HI) x(TIMER) x(NET_TX) x(NET_RX) x(BLOCK) x(IRQ_POLL) x(TASKLET) x(SCHED)	\
+	x(HRTIMER) x(RCU)
+
+#define IRQ_LOAD_WRAPPER(name)							\
+static void irq_load_run_##name(void)						\
+{										\
+	irq_load_run_action(name##_SOFTIRQ);					\
 }
 
-IRQ_LOAD_WRAPPER(HI_SOFTIRQ);
-IRQ_LOAD_WRAPPER(TIMER_SOFTIRQ);
-IRQ_LOAD_WRAPPER(NET_TX_SOFTIRQ);
-IRQ_LOAD_WRAPPER(NET_RX_SOFTIRQ);
-IRQ_LOAD_WRAPPER(BLOCK_SOFTIRQ);
-IRQ_LOAD_WRAPPER(IRQ_POLL_SOFTIRQ);
-IRQ_LOAD_WRAPPER(TASKLET_SOFTIRQ);
-IRQ_LOAD_WRAPPER(SCHED_SOFTIRQ);
-IRQ_LOAD_WRAPPER(HRTIMER_SOFTIRQ);
-IRQ_LOAD_WRAPPER(RCU_SOFTIRQ);
+IRQ_LOAD_SOFTIRQS(IRQ_LOAD_WRAPPER)
 
+#define IRQ_LOAD_WRAPPER_NAME(name)	\
+	[name##_SOFTIRQ] = irq_load_run_##name,
 static void (* const irq_load_wrappers[])(void) = {
-	[HI_SOFTIRQ]		= irq_load_HI_SOFTIRQ,
-	[TIMER_SOFTIRQ]		= irq_load_TIMER_SOFTIRQ,
-	[NET_TX_SOFTIRQ]	= irq_load_NET_TX_SOFTIRQ,
-	[NET_RX_SOFTIRQ]	= irq_load_NET_RX_SOFTIRQ,
-	[BLOCK_SOFTIRQ]		= irq_load_BLOCK_SOFTIRQ,
-	[IRQ_POLL_SOFTIRQ]	= irq_load_IRQ_POLL_SOFTIRQ,
-	[TASKLET_SOFTIRQ]	= irq_load_TASKLET_SOFTIRQ,
-	[SCHED_SOFTIRQ]		= irq_load_SCHED_SOFTIRQ,
-	[HRTIMER_SOFTIRQ]	= irq_load_HRTIMER_SOFTIRQ,
-	[RCU_SOFTIRQ]		= irq_load_RCU_SOFTIRQ,
+	IRQ_LOAD_SOFTIRQS(IRQ_LOAD_WRAPPER_NAME)
 };
 
 static_assert(ARRAY_SIZE(irq_load_wrappers) == NR_SOFTIRQS);

@@ -31,7 +31,7 @@ static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
 /* Numbers and patterns of action names, each with its NUL, and an empty one; NULL: none */
 static char __rcu *irq_balance_bans;
 
-/* Into the command line, which stays */
+/* Into the command line, of which each parameter has a copy that it may change */
 static char *irq_balance_boot_options __initdata;
 static char *irq_balance_boot_bans __initdata;
 
@@ -183,59 +183,48 @@ __setup("irqbalance_ban=", irq_balance_ban_setup);
 static int __init irq_balance_boot_word(struct irq_balance_settings *set,
 					enum irq_balance_mode *mode, char *word)
 {
-	char *name = strsep(&word, "=");
-	int i = match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, name);
+	const char *name = strsep(&word, "=");
+	const struct irq_balance_knob *knob = word ? irq_balance_find_knob(name) : NULL;
+	int i = word ? -1 : match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, name);
 
-	if (!word && i >= 0) {
-		*mode = i;
-		return 0;
+	if (knob)
+		return irq_balance_put_text(set, knob, word, "irqbalance=");
+	if (i < 0) {
+		pr_err("irqbalance=%s: expected off, observe, on or a setting and its value\n",
+		       name);
+		return -EINVAL;
 	}
-	for (i = 0; word && i < irq_balance_nr_knobs; i++) {
-		if (!strcmp(name, irq_balance_knobs[i].name))
-			return irq_balance_put_text(set, &irq_balance_knobs[i], word,
-						    "irqbalance=");
-	}
-	pr_err("irqbalance=%s: expected off, observe, on or a setting and its value\n", name);
-	return -EINVAL;
-}
-
-/* Words up to the first mistake, which is logged */
-static int __init irq_balance_boot_words(struct irq_balance_settings *set,
-					 enum irq_balance_mode *mode, char *words)
-{
-	int ret = 0;
-
-	while (words && !ret) {
-		if (strstarts(words, "cpus="))
-			return irq_balance_set_cpus(words + strlen("cpus="), "irqbalance=");
-		ret = irq_balance_boot_word(set, mode, strsep(&words, ","));
-	}
-	return ret;
+	*mode = i;
+	return 0;
 }
 
 /* Parse the kernel command line, before anything else of the balancer runs */
 void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode)
 {
-	char *words __free(kfree) = kstrdup(irq_balance_boot_options, GFP_KERNEL);
+	char *words = irq_balance_boot_options, *at;
 	struct irq_balance_settings next = *set;
 	enum irq_balance_mode next_mode = *mode;
-	char *rest, *word;
+	bool off = false;
+	int ret = 0;
 
 	if (irq_balance_boot_bans)
 		irq_balance_set_bans(irq_balance_boot_bans, "irqbalance_");
-	if (!words || !*words)
-		return;
-
-	if (!irq_balance_boot_words(&next, &next_mode, words)) {
-		*set = next;
-		*mode = next_mode;
-		return;
-	}
 
 	/* A user who asks for off gets it, whatever else is wrong */
-	rest = irq_balance_boot_options;
-	while ((word = strsep(&rest, ","))) {
-		if (!strcmp(word, "off"))
-			*mode = IRQ_BALANCE_OFF;
+	for (at = words; at && *at; at += strcspn(at, ",") + !!strchr(at, ','))
+		off |= strcspn(at, ",") == strlen("off") && strstarts(at, "off");
+
+	while (words && *words && !ret) {
+		if (strstarts(words, "cpus=")) {
+			ret = irq_balance_set_cpus(words + strlen("cpus="), "irqbalance=");
+			break;
+		}
+		ret = irq_balance_boot_word(&next, &next_mode, strsep(&words, ","));
 	}
+	if (!ret) {
+		*set = next;
+		*mode = next_mode;
+	}
+	if (off)
+		*mode = IRQ_BALANCE_OFF;
 }

@@ -37,7 +37,6 @@
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/sched/clock.h>
-#include <linux/sched/cputime.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/topology.h>
 #include <linux/slab.h>
@@ -65,7 +64,6 @@ static DEFINE_MUTEX(irq_balance_mode_mutex);
 static enum irq_balance_mode irq_balance_mode;
 static struct task_struct *irq_balance_task;
 static bool irq_balance_ready;
-static u64 irq_balance_past_cpu_time;
 
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_wait);
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
@@ -75,9 +73,16 @@ static bool irq_balance_wanted;
 /* The next pass is the one that irq_balance_rebalance() waits for */
 static bool irq_balance_asked;
 static bool irq_balance_new_topology;
-static bool irq_balance_trace_machine;
 
 #define IRQ_BALANCE_WORD(name, word)	word,
+
+struct irq_balance_failure irq_balance_failures[] = {
+	{ "busy",	-EBUSY },	/* the last move is not cleaned up */
+	{ "no_vector",	-ENOSPC },
+	{ "expired",	-ETIMEDOUT },	/* no interrupt came to do it */
+	{ "cancelled",	-ECANCELED },	/* overtaken by a write, hotplug, ... */
+	{ "other" },
+};
 
 const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
 const char * const irq_balance_status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };
@@ -164,7 +169,6 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
 			c->usable = !c->usable;
-			WRITE_ONCE(irq_balance_trace_machine, true);
 			map->policy.changed = true;
 		}
 		c->capacity = clamp_t(u32, arch_scale_cpu_capacity(cpu), 1, IRQ_BALANCE_CAPACITY);
@@ -172,40 +176,32 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
 	}
 }
 
+static void irq_balance_count_failure(unsigned int irq, unsigned int target, int error)
+{
+	struct irq_balance_failure *failure = irq_balance_failures;
+
+	while (failure->error && failure->error != error)
+		failure++;
+	failure->count++;
+	trace_irq_balance_fail(irq, target, error);
+}
+
 /* How did the move go that the last pass asked for? */
 static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 {
-	struct irq_balance_entry *entry = desc->balance->entry;
-	struct irq_balance_map *map = &irq_balance_map;
+	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	int error;
 
-	if (!entry->moving)
+	if (!entry || !entry->moving)
 		return;
 
 	error = irq_balance_move_result(desc);
 	entry->moving = error == -EINPROGRESS;
-	switch (error) {
-	case 0:
-	case -EINPROGRESS:
+	if (!error || entry->moving)
 		return;
-	case -EBUSY:
-		map->busy++;
-		break;
-	case -ENOSPC:
-		map->no_vector++;
-		map->sources[entry->target].full_until = now + IRQ_BALANCE_FULL_NS;
-		break;
-	case -ETIMEDOUT:
-		map->expired++;
-		break;
-	case -ECANCELED:
-	case -ENODEV:
-		map->cancelled++;
-		break;
-	default:
-		map->failed++;
-	}
-	trace_irq_balance_fail(irq_desc_get_irq(desc), entry->target, error);
+	if (error == -ENOSPC)
+		irq_balance_map.sources[entry->target].full_until = now + IRQ_BALANCE_FULL_NS;
+	irq_balance_count_failure(irq_desc_get_irq(desc), entry->target, error);
 }
 
 /*
@@ -238,6 +234,21 @@ static enum irq_balance_status irq_balance_status(struct irq_desc *desc,
 	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : IRQ_BALANCE_MOVABLE;
 }
 
+/* The state of an interrupt, NULL: no memory */
+struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc)
+{
+	struct irq_balance_entry *fresh;
+
+	if (!READ_ONCE(desc->balance)) {
+		fresh = kzalloc_flex(*fresh, allowed, BITS_TO_LONGS(nr_cpu_ids));
+		/* May race with another caller; zeroed before it is seen */
+		if (fresh && cmpxchg(&desc->balance, NULL, &fresh->mover))
+			kfree(fresh);
+	}
+	return irq_balance_entry_of(desc);
+}
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
+
 /* Returns whether the interrupt is one for the planner */
 static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
 {
@@ -246,17 +257,11 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	struct irq_load load;
 
 	/* Never measured: never happened, or is one that is not */
-	if (!READ_ONCE(desc->load) || !irq_balance_alloc(desc))
+	if (!READ_ONCE(desc->load))
 		return false;
-
-	entry = desc->balance->entry;
-	if (!entry) {
-		entry = kzalloc(struct_size(entry, allowed, BITS_TO_LONGS(nr_cpu_ids)), GFP_KERNEL);
-		if (!entry)
-			return false;
-		/* Pairs with irq_balance_peek(): zeroed before it is seen */
-		smp_store_release(&desc->balance->entry, entry);
-	}
+	entry = irq_balance_alloc(desc);
+	if (!entry)
+		return false;
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	irq_balance_collect_result(desc, now);
@@ -323,7 +328,7 @@ static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 
 static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_irq *irq)
 {
-	struct irq_balance_entry *entry = desc->balance->entry;
+	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	int ret;
 
 	if (!irq_balance_moves()) {
@@ -335,8 +340,7 @@ static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_i
 	scoped_guard(raw_spinlock_irq, &desc->lock)
 		ret = irq_balance_is_banned(desc) ? -EPERM : irq_balance_move(desc, irq->target);
 	if (ret == -EPERM) {
-		irq_balance_map.cancelled++;
-		trace_irq_balance_fail(irq->irq, irq->target, ret);
+		irq_balance_count_failure(irq->irq, irq->target, -ECANCELED);
 		return;
 	}
 
@@ -360,7 +364,7 @@ static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned i
 	for (i = 0; i < map->nr; i++) {
 		struct irq_balance_irq *irq = &map->irqs[i];
 		struct irq_desc *desc = map->descs[i];
-		struct irq_balance_entry *entry = desc->balance->entry;
+		struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 
 		if (irq->state->moved == now)
 			WRITE_ONCE(entry->from, entry->origin);
@@ -374,32 +378,17 @@ static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned i
 	}
 }
 
-/* A tracer was attached: the next pass traces settings and CPUs as well */
-int irq_balance_trace_begin(void)
-{
-	WRITE_ONCE(irq_balance_trace_machine, true);
-	irq_balance_replan();
-	return 0;
-}
-
 /* The inputs of the pass: enough to replay it with other settings, elsewhere */
 static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked)
 {
-	bool changed = memcmp(&map->traced, &irq_balance_settings, sizeof(map->traced));
 	unsigned int cpu, i;
 	u64 worst = 0;
 
-	if (trace_irq_balance_cpu_enabled() &&
-	    (xchg(&irq_balance_trace_machine, false) || changed)) {
-		map->traced = irq_balance_settings;
-		trace_irq_balance_settings(&irq_balance_settings);
-		for_each_possible_cpu(cpu)
-			trace_irq_balance_cpu(cpu, &map->cpus[cpu], cpu_online(cpu));
-	}
-	for_each_online_cpu(cpu)
-		trace_irq_balance_base(cpu, map->cpus[cpu].time, map->cpus[cpu].load);
+	trace_irq_balance_settings(&irq_balance_settings);
+	for_each_possible_cpu(cpu)
+		trace_irq_balance_cpu(cpu, &map->cpus[cpu], cpu_online(cpu));
 	for (i = 0; i < map->nr; i++) {
-		struct irq_balance_entry *entry = map->descs[i]->balance->entry;
+		struct irq_balance_entry *entry = irq_balance_entry_of(map->descs[i]);
 
 		if (map->irqs[i].load >= IRQ_BALANCE_TRACED || entry->state.heavy)
 			trace_irq_balance_irq(&map->irqs[i], entry->status, entry->allowed);
@@ -501,12 +490,7 @@ void irq_balance_refresh(void)
 /* The record of an interrupt that cannot go away, NULL: none. A pass may be writing. */
 const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc)
 {
-	struct irq_balance_desc *b = READ_ONCE(desc->balance);
-
-	if (!b || irq_balance_get_mode() == IRQ_BALANCE_OFF)
-		return NULL;
-	/* Pairs with irq_balance_collect_irq() */
-	return smp_load_acquire(&b->entry);
+	return irq_balance_get_mode() == IRQ_BALANCE_OFF ? NULL : irq_balance_entry_of(desc);
 }
 
 /* Whether an interrupt may be moved, as users see it. The planner takes those held into account. */
@@ -551,8 +535,7 @@ static void irq_balance_cancel_all(void)
 		irq = irq_desc_get_irq(desc) + 1;
 		scoped_guard(raw_spinlock_irq, &desc->lock) {
 			irq_balance_cancel(desc);
-			if (desc->balance && desc->balance->entry)
-				irq_balance_collect_result(desc, now);
+			irq_balance_collect_result(desc, now);
 		}
 		irq_desc_put_ref(desc);
 	}
@@ -590,14 +573,8 @@ static struct task_struct *irq_balance_start(void)
 
 static void irq_balance_stop(void)
 {
-	struct task_struct *task = get_task_struct(irq_balance_task);
-
-	kthread_stop(task);
+	kthread_stop(irq_balance_task);
 	irq_balance_task = NULL;
-	/* With the pass that may just have been made */
-	irq_balance_past_cpu_time += task_sched_runtime(task);
-	put_task_struct(task);
-
 	irq_load_set_kick(NULL, 0);
 	irq_load_put();
 	irq_work_sync(&irq_balance_kick_irq_work);
@@ -621,7 +598,6 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 	map->gain = 0;
 	WRITE_ONCE(irq_balance_new_topology, true);
-	WRITE_ONCE(irq_balance_trace_machine, true);
 	WRITE_ONCE(irq_balance_asked, false);
 	trace_irq_balance_state(mode);
 }
@@ -695,21 +671,10 @@ int irq_balance_rebalance(void)
 	return wait_event_killable(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked));
 }
 
-/* CPU time that the balancer's threads have used since boot */
-u64 irq_balance_cpu_time_ns(void)
-{
-	guard(mutex)(&irq_balance_mode_mutex);
-
-	return irq_balance_past_cpu_time +
-	       (irq_balance_task ? task_sched_runtime(irq_balance_task) : 0);
-}
-
 static int __init irq_balance_late_init(void)
 {
 	enum irq_balance_mode mode =
-		IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_ON) ? IRQ_BALANCE_ON :
-		IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_OBSERVE) ? IRQ_BALANCE_OBSERVE :
-		IRQ_BALANCE_OFF;
+		IS_ENABLED(CONFIG_IRQ_BALANCE_DEFAULT_ON) ? IRQ_BALANCE_ON : IRQ_BALANCE_OFF;
 	struct irq_balance_map *map = &irq_balance_map;
 	static struct cpumask cpus __initdata;
 	int ret;

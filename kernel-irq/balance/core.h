@@ -22,8 +22,9 @@ enum irq_balance_mode {
 	IRQ_BALANCE_NR_MODES
 };
 
-/* State of one interrupt, kept from pass to pass */
+/* State of one interrupt, kept until its descriptor is freed */
 struct irq_balance_entry {
+	struct irq_balance_desc		mover;		/* what the mover does */
 	struct irq_balance_state	state;		/* what the planner does */
 	unsigned int			target;		/* CPU of the move that is under way */
 	unsigned int			origin;		/* CPU that it started from */
@@ -39,6 +40,15 @@ struct irq_balance_source {
 	u64	fixed;		/* ns/s of the interrupts that may not be moved */
 };
 
+/* Moves that failed with an error; the last one, without an error, is for all others */
+struct irq_balance_failure {
+	const char	*name;
+	int		error;
+	u64		count;
+};
+
+extern struct irq_balance_failure irq_balance_failures[];
+
 /* Everything that a pass works on, and what was counted since boot */
 struct irq_balance_map {
 	struct irq_balance		policy;
@@ -50,15 +60,9 @@ struct irq_balance_map {
 	unsigned int			size;		/* of irqs, descs, work */
 	unsigned int			nr;
 	struct cpumask			usable;
-	struct irq_balance_settings	traced;
 	u32				gain;		/* of the proposed moves, per mille */
 	u64				passes;
 	u64				moves[IRQ_BALANCE_NR_WHYS];
-	u64				busy;		/* -EBUSY: last move not cleaned up */
-	u64				no_vector;	/* -ENOSPC */
-	u64				expired;	/* no interrupt came to do it */
-	u64				cancelled;	/* overtaken by a write, hotplug, ... */
-	u64				failed;		/* for any other reason */
 };
 
 /* Guards the map and the settings; outer to desc->lock */
@@ -69,6 +73,14 @@ extern struct irq_balance_settings irq_balance_settings;
 extern const char * const irq_balance_mode_names[];
 extern const char * const irq_balance_status_names[];
 
+static inline struct irq_balance_entry *irq_balance_entry_of(struct irq_desc *desc)
+{
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
+
+	return b ? container_of(b, struct irq_balance_entry, mover) : NULL;
+}
+
+struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc);
 enum irq_balance_mode irq_balance_get_mode(void);
 int irq_balance_set_mode(enum irq_balance_mode mode);
 int irq_balance_rebalance(void);
@@ -76,12 +88,10 @@ void irq_balance_replan(void);
 void irq_balance_restrict(void);
 void irq_balance_refresh(void);
 bool irq_balance_moves(void);
-u64 irq_balance_cpu_time_ns(void);
 void irq_balance_usable_cpus(struct cpumask *mask);
 enum irq_balance_status irq_balance_show_status(struct irq_desc *desc,
 						const struct cpumask *usable);
 const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc);
-int irq_balance_trace_begin(void);
 
 /* config.c */
 int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_balance_knob *knob,

@@ -12,18 +12,17 @@
 
 static int stats_show(struct seq_file *m, void *unused)
 {
+	const struct irq_balance_failure *failure = irq_balance_failures;
 	const struct irq_balance_map *map = &irq_balance_map;
 	enum irq_balance_why why;
-
-	seq_printf(m, "cpu_time_ns %llu\n", irq_balance_cpu_time_ns());
 
 	guard(mutex)(&irq_balance_pass_mutex);
 	seq_printf(m, "passes %llu\n", map->passes);
 	for (why = IRQ_BALANCE_WHY_IMBALANCE; why <= IRQ_BALANCE_WHY_COMPACT; why++)
 		seq_printf(m, "moves_%s %llu\n", irq_balance_why_name(why), map->moves[why]);
-	seq_printf(m, "failed_busy %llu\nfailed_no_vector %llu\n", map->busy, map->no_vector);
-	seq_printf(m, "failed_expired %llu\nfailed_cancelled %llu\nfailed_other %llu\n",
-		   map->expired, map->cancelled, map->failed);
+	do {
+		seq_printf(m, "failed_%s %llu\n", failure->name, failure->count);
+	} while (failure++->error);
 	seq_printf(m, "proposal_gain %u\n", map->gain);
 	return 0;
 }
@@ -54,7 +53,8 @@ static void irq_balance_show_irq(struct seq_file *m, struct irq_desc *desc,
 				 const struct cpumask *usable)
 {
 	enum irq_balance_status status = irq_balance_show_status(desc, usable);
-	const struct irq_balance_entry *entry = irq_balance_peek(desc);
+	static const struct irq_balance_entry none;
+	const struct irq_balance_entry *entry = irq_balance_peek(desc) ?: &none;
 	const struct irq_balance_state *state = &entry->state;
 	unsigned int cpu;
 
@@ -62,11 +62,6 @@ static void irq_balance_show_irq(struct seq_file *m, struct irq_desc *desc,
 		cpu = irq_balance_cpu(desc);
 	seq_printf(m, "%3u %3d %-12s ", irq_desc_get_irq(desc), cpu < nr_cpu_ids ? (int)cpu : -1,
 		   irq_balance_status_names[status]);
-	if (!entry) {
-		seq_puts(m, "none               0          0 none         -          - -\n");
-		return;
-	}
-
 	seq_printf(m, "%-9s %10llu %10llu %-9s ", irq_balance_why_name(state->why),
 		   state->load.mean, state->load.dev, irq_balance_why_name(state->reason));
 	if (state->moved)

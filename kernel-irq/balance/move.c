@@ -24,7 +24,6 @@
  */
 #include <linux/export.h>
 #include <linux/irq.h>
-#include <linux/slab.h>
 
 #include "../internals.h"
 
@@ -162,7 +161,7 @@ static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 	if (irq_balance_check(desc) != IRQ_BALANCE_MOVABLE)
 		return -EPERM;
 	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(&desc->irq_data)))
-		return -ENODEV;
+		return -ECANCELED;
 	return 0;
 }
 
@@ -191,30 +190,6 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 	if (!ret)
 		irq_balance_notify(desc);
 	return ret;
-}
-
-/* The state of an interrupt, kept until the descriptor is freed; NULL: no memory */
-struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc)
-{
-	struct irq_balance_desc *fresh;
-
-	if (desc->balance)
-		return desc->balance;
-
-	fresh = kzalloc_obj(*fresh);
-	/* May race with another caller; zeroed before it is seen */
-	if (fresh && cmpxchg(&desc->balance, NULL, fresh))
-		kfree(fresh);
-	return desc->balance;
-}
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
-
-/* @desc is not referenced any more */
-void irq_balance_free(struct irq_desc *desc)
-{
-	if (desc->balance)
-		kfree(desc->balance->entry);
-	kfree(desc->balance);
 }
 
 /* The effective affinity has changed: call the affinity notifier, with the mask unchanged */
@@ -251,14 +226,14 @@ EXPORT_SYMBOL_GPL(irq_effective_affinity_or);
 
 /**
  * irq_balance_move - Deliver an interrupt to another CPU of its affinity mask
- * @desc:	descriptor of the interrupt, locked, after irq_balance_alloc()
+ * @desc:	descriptor of the interrupt, locked, with its state allocated
  * @cpu:	where to
  *
  * Context: any, interrupts disabled, desc->lock held.
  *
  * Return: 0 if done; -EINPROGRESS if the next interrupt will do it, then
  * irq_balance_move_result() returns the outcome; -EPERM if the interrupt must
- * not be moved; -ENODEV if @cpu is not active or not in the mask; or the chip's
+ * not be moved; -ECANCELED if @cpu is not active or not in the mask; or the chip's
  * error: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no
  * vector left, -EOPNOTSUPP if it cannot be done without changing the mask.
  */

@@ -6,6 +6,7 @@
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
+#include <linux/slab.h>
 
 /*
  * Whether an interrupt may be moved, or why not. If several reasons apply the first
@@ -43,24 +44,14 @@ extern const struct attribute_group irq_balance_irq_group;
 
 #ifdef CONFIG_IRQ_BALANCE
 
-/**
- * struct irq_balance_desc - The balancer's state of one interrupt
- * @target:	CPU to move to, valid with IRQD_BALANCE_PENDING or @followed
- * @error:	outcome of the last move
- * @opted_out:	not to be moved, the user opted out
- * @followed:	a move is pending, and NAPI polls are at @target already
- * @chip_mask:	not to be moved, as the chip keeps its route in the mask
- * @moving:	the chip is being programmed for one CPU of the mask
- * @entry:	what the thread remembers of the interrupt
- */
+/* The mover's state of one interrupt, the first member of struct irq_balance_entry */
 struct irq_balance_desc {
-	unsigned int			target;
-	int				error;
-	bool				opted_out;
-	bool				followed;
-	bool				chip_mask;
-	bool				moving;
-	struct irq_balance_entry	*entry;
+	unsigned int	target;		/* of the move that is pending or @followed */
+	int		error;		/* outcome of the last move */
+	bool		opted_out;	/* by the user */
+	bool		followed;	/* a move is pending, NAPI polls are at @target already */
+	bool		chip_mask;	/* the chip keeps its route in the mask: no moves */
+	bool		moving;		/* the chip is being programmed */
 };
 
 enum irq_balance_status irq_balance_check(struct irq_desc *desc);
@@ -70,9 +61,12 @@ unsigned int irq_balance_cpu(struct irq_desc *desc);
 unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu);
 bool irq_balance_move_masked(struct irq_desc *desc);
 void irq_balance_cancel(struct irq_desc *desc);
-struct irq_balance_desc *irq_balance_alloc(struct irq_desc *desc);
-void irq_balance_free(struct irq_desc *desc);
 void irq_balance_notify(struct irq_desc *desc);
+
+static inline void irq_balance_free(struct irq_desc *desc)
+{
+	kfree(desc->balance);
+}
 
 /* Under desc->lock */
 static inline bool irq_balance_is_moving(struct irq_desc *desc)

@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/stddef.h>
+#include <linux/string.h>
 
 #include "settings.h"
 
@@ -14,12 +15,19 @@ const struct irq_balance_knob irq_balance_knobs[] = {
 
 const unsigned int irq_balance_nr_knobs = ARRAY_SIZE(irq_balance_knobs);
 
-/**
- * irq_balance_policy_name - The word for a policy
- * @policy:	the policy
- *
- * Return: the word, never NULL
- */
+/* The setting with that name, or NULL */
+const struct irq_balance_knob *irq_balance_find_knob(const char *name)
+{
+	const struct irq_balance_knob *knob = irq_balance_knobs;
+
+	for (; knob < irq_balance_knobs + irq_balance_nr_knobs; knob++) {
+		if (!strcmp(knob->name, name))
+			return knob;
+	}
+	return NULL;
+}
+
+/* The word for a policy, never NULL */
 const char *irq_balance_policy_name(enum irq_balance_policy policy)
 {
 #define IRQ_BALANCE_POLICY_NAME(name, word)	\
@@ -29,26 +37,14 @@ const char *irq_balance_policy_name(enum irq_balance_policy policy)
 	return policy < IRQ_BALANCE_NR_POLICIES ? names[policy] : "unknown";
 }
 
-/**
- * irq_balance_settings_init - Set all knobs to their values at boot
- * @set:	settings
- */
+/* Set all to their values at boot */
 void irq_balance_settings_init(struct irq_balance_settings *set)
 {
 #define IRQ_BALANCE_DEFAULT(name, def, ...) .name = def,
 	*set = (struct irq_balance_settings) { IRQ_BALANCE_SETTINGS(IRQ_BALANCE_DEFAULT) };
 }
 
-/**
- * irq_balance_settings_store - Set one knob
- * @set:	settings
- * @knob:	one of irq_balance_knobs[]
- * @value:	the new value
- *
- * Context: any; the caller serialises access to @set.
- *
- * Return: 0, or -EINVAL if @value is out of the knob's range; @set is unchanged then
- */
+/* Set one: 0, or -EINVAL if it is out of range and unchanged. The caller serialises. */
 int irq_balance_settings_store(struct irq_balance_settings *set,
 			       const struct irq_balance_knob *knob, u32 value)
 {

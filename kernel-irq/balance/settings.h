@@ -52,6 +52,7 @@ struct irq_balance_knob {
 extern const struct irq_balance_knob irq_balance_knobs[];
 extern const unsigned int irq_balance_nr_knobs;
 
+const struct irq_balance_knob *irq_balance_find_knob(const char *name);
 const char *irq_balance_policy_name(enum irq_balance_policy policy);
 void irq_balance_settings_init(struct irq_balance_settings *set);
 int irq_balance_settings_store(struct irq_balance_settings *set,

@@ -85,27 +85,12 @@ static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr
 
 static struct kobj_attribute irq_balance_rebalance_attr = __ATTR_WO(rebalance);
 
-static const struct attribute *irq_balance_attrs[] = {
-	&irq_balance_cpus_attr.attr,
-	&irq_balance_ban_attr.attr,
-	&irq_balance_rebalance_attr.attr,
-	&irq_balance_state_attr.attr,
-	NULL
-};
-
-/* A setting: a file for each row of irq_balance_knobs[] */
-struct irq_balance_knob_attr {
-	struct kobj_attribute		attr;
-	const struct irq_balance_knob	*knob;
-};
-
-#define to_knob(a) (container_of(a, struct irq_balance_knob_attr, attr)->knob)
-
 static ssize_t irq_balance_knob_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	u32 value = READ_ONCE(*(u32 *)((void *)&irq_balance_settings + to_knob(attr)->offset));
+	const struct irq_balance_knob *knob = irq_balance_find_knob(attr->attr.name);
+	u32 value = READ_ONCE(*(u32 *)((void *)&irq_balance_settings + knob->offset));
 
-	if (to_knob(attr)->offset == offsetof(struct irq_balance_settings, policy))
+	if (knob->offset == offsetof(struct irq_balance_settings, policy))
 		return sysfs_emit(buf, "%s\n", irq_balance_policy_name(value));
 	return sysfs_emit(buf, "%u\n", value);
 }
@@ -116,11 +101,26 @@ static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribut
 	int ret;
 
 	scoped_guard(mutex, &irq_balance_pass_mutex)
-		ret = irq_balance_put_text(&irq_balance_settings, to_knob(attr), buf, "");
+		ret = irq_balance_put_text(&irq_balance_settings,
+					   irq_balance_find_knob(attr->attr.name), buf, "");
 	if (!ret)
 		irq_balance_replan();
 	return ret ? : count;
 }
+
+#define IRQ_BALANCE_KNOB_ATTR(knob, ...)					\
+static struct kobj_attribute irq_balance_##knob##_attr =			\
+	__ATTR(knob, 0644, irq_balance_knob_show, irq_balance_knob_store);
+IRQ_BALANCE_SETTINGS(IRQ_BALANCE_KNOB_ATTR)
+
+static const struct attribute *irq_balance_attrs[] = {
+#define IRQ_BALANCE_KNOB_ATTR_NAME(knob, ...)	&irq_balance_##knob##_attr.attr,
+	&irq_balance_cpus_attr.attr,
+	&irq_balance_ban_attr.attr,
+	&irq_balance_rebalance_attr.attr,
+	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_KNOB_ATTR_NAME)
+	NULL
+};
 
 /* One interrupt: the files are added by irqdesc.c to those that it has */
 static struct irq_desc *to_desc(struct kobject *kobj)
@@ -234,27 +234,10 @@ const struct attribute_group irq_balance_irq_group = {
 static int __init irq_balance_sysfs_init(void)
 {
 	struct kobject *kobj = kobject_create_and_add("irq_balance", kernel_kobj);
-	struct irq_balance_knob_attr *attrs;
-	unsigned int i;
-	int ret = 0;
 
-	/* Never freed, there is no way to remove the directory */
-	attrs = kcalloc(irq_balance_nr_knobs, sizeof(*attrs), GFP_KERNEL);
-	if (!kobj || !attrs)
+	if (!kobj || sysfs_create_files(kobj, irq_balance_attrs))
 		return -ENOMEM;
-
-	for (i = 0; i < irq_balance_nr_knobs && !ret; i++) {
-		struct kobj_attribute *attr = &attrs[i].attr;
-
-		attrs[i].knob = &irq_balance_knobs[i];
-		sysfs_attr_init(&attr->attr);
-		attr->attr.name = irq_balance_knobs[i].name;
-		attr->attr.mode = 0644;
-		attr->show = irq_balance_knob_show;
-		attr->store = irq_balance_knob_store;
-		ret = sysfs_create_file(kobj, &attr->attr);
-	}
 	/* Created last: its presence means that the directory is complete */
-	return ret ? : sysfs_create_files(kobj, irq_balance_attrs);
+	return sysfs_create_file(kobj, &irq_balance_state_attr.attr);
 }
 late_initcall_sync(irq_balance_sysfs_init);

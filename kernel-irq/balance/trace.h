@@ -20,6 +20,7 @@ IRQ_BALANCE_WHYS(DEFINE_WHY_WORD)
 
 #define WORD(name, word)		{ IRQ_BALANCE_##name, word },
 #define WHY_WORD(name, word)		{ IRQ_BALANCE_WHY_##name, word },
+#define SETTING_FIELD(name, ...)	__field(u32, name)
 #define show_word(value, list, how)	__print_symbolic(value, list(how) { 255, "?" })
 
 /* The balancer was switched */
@@ -32,16 +33,11 @@ TRACE_EVENT(irq_balance_state,
 	    TP_printk("state=%s", show_word(__entry->mode, IRQ_BALANCE_MODES, WORD))
 );
 
-/* The settings, at the first pass that is traced and when they change */
+/* A pass has begun, with these settings */
 TRACE_EVENT(irq_balance_settings,
 	    TP_PROTO(const struct irq_balance_settings *set),
 	    TP_ARGS(set),
-	    TP_STRUCT__entry(__field(u32, policy)
-			     __field(u32, heavy)
-			     __field(u32, min_gain)
-			     __field(u32, compact_limit)
-			     __field(u32, rotate_ms)
-			     __field(u32, interval_ms)),
+	    TP_STRUCT__entry(IRQ_BALANCE_SETTINGS(SETTING_FIELD)),
 	    TP_fast_assign(__entry->policy = set->policy;
 			   __entry->heavy = set->heavy;
 			   __entry->min_gain = set->min_gain;
@@ -56,51 +52,37 @@ TRACE_EVENT(irq_balance_settings,
 );
 
 /*
- * A CPU, at the first pass that is traced and when one changes. If it is not online the
- * other fields may be old.
+ * A CPU at a pass: its softirq time so far that belongs to no interrupt (ns), and its
+ * relative load, all interrupts included (ns/s). The values of an offline one may be old.
  */
-TRACE_EVENT_FN(irq_balance_cpu,
-	       TP_PROTO(unsigned int cpu, const struct irq_balance_cpu *c, bool online),
-	       TP_ARGS(cpu, c, online),
-	       TP_STRUCT__entry(__field(unsigned int, cpu)
-				__field(int, node)
-				__field(unsigned int, package)
-				__field(unsigned int, llc)
-				__field(unsigned int, core)
-				__field(unsigned int, capacity)
-				__field(bool, online)
-				__field(bool, usable)),
-	       TP_fast_assign(__entry->cpu = cpu;
-			      __entry->node = c->node;
-			      __entry->package = c->package;
-			      __entry->llc = c->llc;
-			      __entry->core = c->core;
-			      __entry->capacity = c->capacity;
-			      __entry->online = online;
-			      __entry->usable = c->usable;
-	       ),
-	       TP_printk("cpu=%u node=%d package=%u llc=%u core=%u capacity=%u online=%d usable=%d",
-			 __entry->cpu, __entry->node, __entry->package, __entry->llc,
-			 __entry->core, __entry->capacity, __entry->online, __entry->usable),
-	       irq_balance_trace_begin, NULL
-);
-
-/*
- * A CPU at a pass: its interrupt and softirq time so far that belongs to no interrupt
- * (ns), and its relative load, all interrupts included (ns/s)
- */
-TRACE_EVENT(irq_balance_base,
-	    TP_PROTO(unsigned int cpu, u64 time, u64 load),
-	    TP_ARGS(cpu, time, load),
+TRACE_EVENT(irq_balance_cpu,
+	    TP_PROTO(unsigned int cpu, const struct irq_balance_cpu *c, bool online),
+	    TP_ARGS(cpu, c, online),
 	    TP_STRUCT__entry(__field(u64, time)
 			     __field(u64, load)
-			     __field(unsigned int, cpu)),
-	    TP_fast_assign(__entry->cpu = cpu;
-			   __entry->time = time;
-			   __entry->load = load;
+			     __field(unsigned int, cpu)
+			     __field(int, node)
+			     __field(unsigned int, package)
+			     __field(unsigned int, llc)
+			     __field(unsigned int, core)
+			     __field(unsigned int, capacity)
+			     __field(bool, online)
+			     __field(bool, usable)),
+	    TP_fast_assign(__entry->time = c->time;
+			   __entry->load = c->load;
+			   __entry->cpu = cpu;
+			   __entry->node = c->node;
+			   __entry->package = c->package;
+			   __entry->llc = c->llc;
+			   __entry->core = c->core;
+			   __entry->capacity = c->capacity;
+			   __entry->online = online;
+			   __entry->usable = c->usable;
 	    ),
-	    TP_printk("cpu=%u time=%llu load=%llu",
-		      __entry->cpu, __entry->time, __entry->load)
+	    TP_printk("cpu=%u node=%d package=%u llc=%u core=%u capacity=%u online=%d usable=%d time=%llu load=%llu",
+		      __entry->cpu, __entry->node, __entry->package, __entry->llc,
+		      __entry->core, __entry->capacity, __entry->online, __entry->usable,
+		      __entry->time, __entry->load)
 );
 
 /* An interrupt with a load, as a pass handed it to the planner */

@@ -349,9 +349,9 @@ static void never_outside_the_mask(struct kunit *test)
 
 	irq_set_affinity(fake->irq, cpumask_of(from));
 	fake->calls = 0;
-	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ENODEV);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ECANCELED);
 	KUNIT_EXPECT_EQ(test, fake->calls, 0);
-	expect_place(test, fake, from, -ENODEV);
+	expect_place(test, fake, from, -ECANCELED);
 }
 
 static void busy_is_not_retried_at_entry(struct kunit *test)

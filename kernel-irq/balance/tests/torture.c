@@ -594,7 +594,7 @@ static void bt_count_result(int ret)
 		atomic_long_inc(&bt_stats.expired);
 	else if (ret == -ECANCELED)
 		atomic_long_inc(&bt_stats.cancelled);
-	else if (ret == -ENODEV || ret == -EPERM)
+	else if (ret == -ECANCELED || ret == -EPERM)
 		atomic_long_inc(&bt_stats.refused);
 }
 

@@ -66,9 +66,8 @@ def capture(seconds):
     os.mkdir(mine)
     try:
         write(mine + '/buffer_size_kb', '8192')
-        # Enabled last: with this event the next pass reports everything
-        for event in ('irq', 'base', 'plan', 'move', 'propose', 'fail', 'state', 'settings',
-                      'cpu'):
+        # Enabled last: a pass begins with this event
+        for event in 'irq', 'cpu', 'plan', 'move', 'propose', 'fail', 'state', 'settings':
             write('%s/events/irq_balance/irq_balance_%s/enable' % (mine, event), '1')
         time.sleep(seconds)
         write(mine + '/tracing_on', '0')
@@ -88,12 +87,12 @@ def fields(text):
 class Pass:
     """One pass of the balancer: its input and its decisions."""
     def __init__(self):
-        self.cpus, self.irqs, self.base, self.moves, self.settings = {}, {}, {}, [], None
+        self.cpus, self.irqs, self.moves, self.settings = {}, {}, [], None
         self.now, self.asked = None, False
 
 
 def passes(text):
-    """The passes of a capture, from the first that has the CPUs on."""
+    """The passes of a capture, from the first that is complete."""
     found, now = [], Pass()
     for line in text.splitlines():
         match = EVENT.search(line)
@@ -105,8 +104,6 @@ def passes(text):
                 now.cpus[int(value['cpu'])] = value
             elif name == 'irq':
                 now.irqs[int(value['irq'])] = value
-            elif name == 'base':
-                now.base[int(value['cpu'])] = int(value['time'])
             elif name == 'state':
                 # The balancer loses its history then
                 found, now = [], Pass()
@@ -121,10 +118,10 @@ def passes(text):
         except (KeyError, ValueError):
             die('cannot read this event: ' + line.strip(),
                 'it should look as in include/trace or /sys/kernel/tracing/events/irq_balance/*/format')
-    while found and not found[0].cpus:
+    while found and not (found[0].settings and found[0].cpus):
         found.pop(0)
     if not found:
-        die('no pass of the balancer in this capture that has the CPUs',
+        die('no complete pass of the balancer in this capture',
             'record all events of irq_balance, and begin while the balancer runs')
     if len(found) < 2:
         die('the balancer made one pass only: no interrupt is heavy, so it sleeps',
@@ -194,8 +191,9 @@ def rates(machine, before, after):
         else:
             load[irq] = int(value['load'])
         load[irq] = min(load[irq], LOAD_MAX)
-    for cpu, spent in after.base.items():
-        base[cpu] = min(max(0, spent - before.base.get(cpu, spent)) * 10**9 // elapsed, BASE_MAX)
+    for cpu, value in after.cpus.items():
+        spent = max(0, int(value['time']) - int(before.cpus.get(cpu, value)['time']))
+        base[cpu] = min(spent * 10**9 // elapsed, BASE_MAX)
     return load, base
 
 
@@ -203,9 +201,7 @@ def convert(text):
     found = passes(text)
     machine = Machine(found)
     out = ['# Recorded: %d passes' % len(found)]
-    settings = next((p.settings for p in found if p.settings), None)
-    if settings:
-        out.append('# set ' + ' '.join('%s=%s' % pair for pair in settings.items()))
+    out.append('# set ' + ' '.join('%s=%s' % pair for pair in found[0].settings.items()))
     out += machine.lines()
     loads, bases, masks, ms = {}, {}, {i: machine.mask(v, int(v['cpu'])) for i, v in machine.irqs.items()}, -1
     online = set(machine.cpus)

@@ -25,12 +25,10 @@ def events(move='irq=24 from=0 to=1', asked=None, at=3):
     yield 0.9, 'state', 'state=on'
     for number, (now, cpu) in enumerate(PASSES):
         t = now / 1e9
-        if not number:
-            yield t, 'settings', SETTINGS
-            for c in 0, 1:
-                yield t, 'cpu', 'cpu=%d node=0 package=%d llc=%d core=%d capacity=1024 online=1 usable=1' % (c, c, c, c)
+        yield t, 'settings', SETTINGS
         for c in 0, 1:
-            yield t, 'base', 'cpu=%d time=%d load=0' % (c, 1000 * number)
+            yield t, 'cpu', ('cpu=%d node=0 package=%d llc=%d core=%d capacity=1024 online=1 usable=1 '
+                             'time=%d load=0') % (c, c, c, c, 1000 * number)
         for irq in 24, 25:
             yield t, 'irq', 'irq=%d cpu=%d node=-1 time=%d load=300000000 status=movable mask=00000000,00000003' % (
                 irq, cpu if irq == 24 else 0, (now - PASSES[0][0]) * 3 // 10)
@@ -77,7 +75,7 @@ class Record(unittest.TestCase):
                     self.assertIn(text, out)
 
     def test_refusals(self):
-        cases = (('', 'no pass'), (capture(e for e in events() if e[1] != 'cpu'), 'no pass'),
+        cases = (('', 'no complete pass'), (capture(e for e in events() if e[1] != 'cpu'), 'no complete pass'),
                  (capture(e for e in events() if e[0] < 1.01), 'one pass only'),
                  (capture(events()).replace('now=', 'then='), 'cannot read'))
         for text, wanted in cases:

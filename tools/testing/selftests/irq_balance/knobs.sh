@@ -84,7 +84,6 @@ echo 1 >$BALANCER/rebalance
 sleep 0.2
 [ "$(moved)" -gt 0 ]
 result "rebalance looks at once" $? "$(moved) moves: $(places "${SOURCES[@]}")"
-# cpu_time_ns would not include a pass of another task
 by=$(sed -n 's/^ *\(.*\)-[0-9]* .* irq_balance_plan: .* asked=1.*/\1/p' "$TRACE/trace" | sort -u)
 [ "$by" = kirqd ]
 result "the thread makes the pass" $? "by ${by:-nobody}"

@@ -126,7 +126,7 @@ result "the table of interrupts has their status" $r "${f:-none} banned by numbe
 r=0
 n=$(grep -cE '^[a-z_]+ [0-9]+$' $DEBUG/stats)
 [ "$n" -gt 10 ] && [ "$n" = "$(wc -l <$DEBUG/stats)" ] || r=1
-[ "$(statistic passes)" -gt 0 ] && [ "$(statistic cpu_time_ns)" -gt 0 ] || r=1
+[ "$(statistic passes)" -gt 0 ] || r=1
 [ "$(awk 'NR > 1' $DEBUG/cpus | wc -l)" = "$(online_cpus | wc -l)" ] || r=1
 [ -z "$(find $DEBUG -type f ! -perm 0444)" ] || r=1
 result "statistics are numbers, read-only, and all CPUs have a load" $r "$n statistics"
