@@ -12,15 +12,13 @@
  * move, and applied by the next interrupt. The pending mask is not used: it is what readers
  * of the affinity mask are shown and what CPU hotplug makes the user's mask.
  *
- * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only. It is set by
- * irq_balance_move(), never with IRQD_SETAFFINITY_PENDING. irq_balance_move_masked() does
- * the move. Whatever changes the route otherwise calls irq_balance_cancel(): a write to the
- * affinity mask, startup, shutdown, CPU hotplug. The balancer's next pass cancels the move
- * if neither an interrupt came nor NAPI polls followed.
+ * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only, and never set
+ * with IRQD_SETAFFINITY_PENDING. Whatever changes the route otherwise calls
+ * irq_balance_cancel(): a write to the affinity mask, startup, shutdown, CPU hotplug. The
+ * balancer's next pass cancels the move if neither an interrupt came nor NAPI polls followed.
  *
- * The affinity notifier is called after a move, with the mask that has not
- * changed: some listeners save the mask that they are given and write it back
- * later. A listener that needs the CPU reads the effective affinity.
+ * The affinity notifier is called after a move, with the mask that has not changed: some
+ * listeners save it and write it back later. One that needs the CPU reads the effective affinity.
  */
 #include <linux/export.h>
 #include <linux/irq.h>
@@ -93,16 +91,9 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 	return false;
 }
 
-/**
- * irq_balance_check - Find the reason why an interrupt must not be moved
- * @desc:	descriptor of the interrupt, locked
- *
- * Looks at the interrupt and its chip. The caller, which has the list of usable
- * CPUs, checks whether the mask leaves a choice.
- *
- * Context: any, interrupts disabled, desc->lock held.
- *
- * Return: IRQ_BALANCE_MOVABLE, or the reason
+/*
+ * Why an interrupt must not be moved, as far as itself and its chip are concerned. Whether
+ * the mask leaves a choice is up to the caller, which has the list of usable CPUs.
  */
 enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 {
@@ -150,11 +141,9 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 }
 
 /*
- * Whether an interrupt may be moved to that CPU now. Since the move was planned the user
- * may have written the mask, and the interrupt may have been freed or disabled. A CPU that
- * is being taken down is online still, but not active. An active CPU cannot go away
- * meanwhile: CPUs leave the online mask in stop_machine(), which waits for this CPU to
- * enable interrupts.
+ * Since the move was planned the user may have written the mask, and the interrupt may have
+ * been freed or disabled. A CPU that is being taken down is online still, but not active. An
+ * active one cannot go away meanwhile: stop_machine() waits for this CPU to enable interrupts.
  */
 static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 {
@@ -239,24 +228,20 @@ EXPORT_SYMBOL_GPL(irq_effective_affinity_or);
  */
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 {
-	struct irq_data *data = irq_desc_get_irq_data(desc);
 	struct irq_balance_desc *b = desc->balance;
-	int ret;
+	int ret = irq_balance_may_move(desc, cpu);
 
-	lockdep_assert_held(&desc->lock);
-
-	ret = irq_balance_may_move(desc, cpu);
 	/* Not begun: the outcome of the move before is still to be collected */
 	if (ret == -EPERM)
 		return ret;
 	b->error = ret;
-	if (!b->error && irq_can_move_pcntxt(data)) {
+	if (!ret && irq_can_move_pcntxt(&desc->irq_data)) {
 		b->error = irq_balance_set_cpu(desc, cpu);
-	} else if (!b->error) {
+	} else if (!ret) {
 		b->target = cpu;
 		b->followed = false;
 		b->error = -EINPROGRESS;
-		irqd_set(data, IRQD_BALANCE_PENDING);
+		irqd_set(&desc->irq_data, IRQD_BALANCE_PENDING);
 	}
 	return b->error;
 }
@@ -321,15 +306,9 @@ int irq_balance_move_result(struct irq_desc *desc)
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
 
-/**
- * irq_balance_cancel - Cancel the balancer's pending move
- * @desc:	descriptor of the interrupt, locked
- *
- * To be called by everything else that sets the route of an interrupt, before
- * it does.
- *
- * Context: any, interrupts disabled, desc->lock held, but for a kernel that takes its
- * interrupts down as they are for the next one.
+/*
+ * Cancel the balancer's pending move: for everything else that sets the route, before it
+ * does. Under desc->lock, but for a kernel that takes its interrupts down for the next one.
  */
 void irq_balance_cancel(struct irq_desc *desc)
 {
@@ -356,18 +335,11 @@ unsigned int irq_balance_cpu(struct irq_desc *desc)
 	return cpumask_first(irq_data_get_effective_affinity_mask(data));
 }
 
-/**
- * irq_balance_next_cpu - Where the NAPI polls of an interrupt go on
- * @desc:	descriptor of the interrupt, locked
- * @cpu:	where its NAPI polls are
- *
- * That is where the interrupt is, or will be when it comes. Of a mask of several CPUs
- * that the user has written the chip will take one: this is a guess. To be called when
- * the polls will go on there: a pending move is marked as followed.
- *
- * Context: any, interrupts disabled, desc->lock held.
- *
- * Return: a CPU; @cpu if that is one of them, or if polls must not leave it
+/*
+ * Where NAPI polls that are on @cpu go on: where the interrupt is, or will be when it comes.
+ * Of a mask of several CPUs that the user has written the chip will take one: this is a
+ * guess. @cpu if that is one of them, or if polls must not leave it. A pending move is
+ * marked as followed.
  */
 unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu)
 {
