@@ -417,10 +417,12 @@ void irq_load_put(void)
  */
 u32 irq_load_take_max(unsigned int irq)
 {
-	scoped_irqdesc_get_and_lock(irq, 0) {
-		struct irq_load_line *line = irq_load_line_of(scoped_irqdesc);
+	struct irq_desc *desc;
 
-		return line ? xchg(&line->hard.max, 0) : 0;
-	}
-	return 0;
+	guard(rcu)();
+	desc = irq_to_desc(irq);
+	if (!desc || !irq_load_line_of(desc))
+		return 0;
+	guard(raw_spinlock_irqsave)(&desc->lock);
+	return xchg(&irq_load_line_of(desc)->hard.max, 0);
 }

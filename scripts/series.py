@@ -25,7 +25,7 @@ CONFIG = {'core.quotePath': 'true', 'core.autocrlf': 'false', 'apply.whitespace'
                                 '^((::[[:space:]]*)?[A-Za-z_].*)$'}
 FORMAT = ('--zero-commit --no-signature --full-index --no-renames --no-numbered --diff-algorithm=myers '
           '--indent-heuristic --stat=72 --no-color --no-ext-diff --no-textconv --no-notes --no-base --no-thread '
-          '--no-cover-letter --no-attach --unified=3 --inter-hunk-context=0 --src-prefix=a/ --dst-prefix=b/ '
+          '--no-cover-letter --no-attach --unified=2 --inter-hunk-context=0 --src-prefix=a/ --dst-prefix=b/ '
           '--subject-prefix=PATCH --suffix=.patch --summary').split()
 
 
@@ -148,6 +148,54 @@ def patch_files(top):
         other = seen.setdefault(match[0], name)
         require(other == name, 'patches/%s and patches/%s have one number' % (other, name), 'rename one; gaps are closed')
     return [(name, read('%s/patches/%s' % (top, name))) for name in names]
+
+
+def numbers(version):
+    return tuple(int(n) for n in version.split('.')[:2])
+
+
+def compat_versions():
+    """The kernels with a folder in patches/compat, newest first."""
+    there = TOP + '/patches/compat'
+    return sorted(os.listdir(there) if os.path.isdir(there) else [], key=numbers, reverse=True)
+
+
+def sections(data):
+    """The head of a patch, and {path: section} of its diff."""
+    head, *parts = re.split(rb'^(?=diff --git )', data, flags=re.M)
+    return head, {part.split()[2][2:].decode(): part for part in parts}
+
+
+def patches_for(version):
+    """
+    patch_files() for an older kernel. patches/compat/X.Y has what X.Y and all before it need:
+    0000-*.patch come before the series, 9000-*.patch after it; the sections of NNNN.patch
+    (tools-NNNN.patch) replace those of patch NNNN that edit the same file. One without a hunk
+    drops the file.
+    """
+    around, patches = {'0000-': [], '9000-': []}, dict(patch_files(TOP))
+    for compat in [v for v in compat_versions() if numbers(v) >= numbers(version)]:
+        folder = '%s/patches/compat/%s/' % (TOP, compat)
+        for name in sorted(n for n in os.listdir(folder) if n.endswith('.patch')):
+            if name[:5] in around:
+                around[name[:5]].append(('compat/%s/%s' % (compat, name), read(folder + name)))
+                continue
+            number = name[:-len('.patch')].replace('tools-', TOOLS)
+            mine = [n for n in patches if n.startswith(number + '-')]
+            require(len(mine) == 1, 'patches/compat/%s/%s replaces hunks of no patch' % (compat, name))
+            head, parts = sections(patches[mine[0]])
+            for path, part in sections(read(folder + name))[1].items():
+                require(path in parts, 'patches/compat/%s/%s: patch %s does not edit %s' % (compat, name, number, path))
+                parts[path] = part
+            # The diffstat is of the other hunks
+            patches[mine[0]] = re.sub(rb'^---\n.*', b'---\n\n', head, flags=re.M | re.S) + b''.join(parts.values())
+    for name, data in list(patches.items()):
+        head, parts = sections(data)
+        parts = [part for part in parts.values() if b'\n@@ ' in part or b'\nnew file mode ' in part]
+        patches[name] = head + b''.join(parts)
+        if not parts:
+            del patches[name]
+    return around['0000-'] + list(patches.items()) + around['9000-']
 
 
 def source_files(top):

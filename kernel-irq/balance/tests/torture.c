@@ -907,7 +907,7 @@ static int bt_create_source(irq_hw_number_t hwirq, unsigned int cpu)
 
 static int bt_create_sources(void)
 {
-	unsigned int i, cpu = cpumask_first(cpu_online_mask);
+	unsigned int i;
 	int ret = 0;
 
 	bt_sources = kcalloc(nr_sources, sizeof(*bt_sources), GFP_KERNEL);
@@ -918,10 +918,8 @@ static int bt_create_sources(void)
 	if (!bt_domain)
 		return -ENOMEM;
 
-	for (i = 0; i < nr_sources && !ret; i++) {
-		ret = bt_create_source(i, cpu);
-		cpu = cpumask_next_wrap(cpu, cpu_online_mask);
-	}
+	for (i = 0; i < nr_sources && !ret; i++)
+		ret = bt_create_source(i, cpumask_nth(i % num_online_cpus(), cpu_online_mask));
 	return ret;
 }
 

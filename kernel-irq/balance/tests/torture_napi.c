@@ -14,6 +14,7 @@
 #define pr_fmt(fmt) "irq_balance torture: " fmt
 
 #include <linux/delay.h>
+#include <linux/irq.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -22,6 +23,7 @@
 #include <linux/smp.h>
 #include <linux/torture.h>
 
+#include "../../internals.h"
 #include "torture.h"
 
 /* Packets that a device has room for */
