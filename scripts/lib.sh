@@ -179,7 +179,15 @@ kernel_version() {
 		NR > 10 { exit } END { if (v == "") exit 1; print v "." p "." s + 0 }' "$1/Makefile" 2>/dev/null
 }
 
-base() { sed -n "s/^$1: *//p" "$TOP/patches/base"; }
+# The value of a key of patches/base, or of patches/compat/X.Y/base after base_of X.Y
+BASE=$TOP/patches/base
+base() { sed -n "s/^$1: *//p" "$BASE"; }
+kernels() { (cd "$TOP/patches" && sed -n 's/^kernel: \([0-9]*\.[0-9]*\).*/\1/p' base compat/*/base) | sort -V | xargs; }
+base_of() {
+	[ "$1" = "$(kernels | sed 's/.* //')" ] && return
+	BASE=$TOP/patches/compat/$1/base
+	[ -f "$BASE" ] || die "there is no variant of the series for Linux $1" "there is one for each of: $(kernels)"
+}
 
 logged() {
 	local label=$1 log=$2 ticker status
@@ -266,7 +274,18 @@ need_test_kernel() {
 }
 
 need_kernel() {
-	[ -d "$LINUX/.git" ] || "$SCRIPTS/get-kernel" || exit 1
+	[ -d "$LINUX/.git" ] || "$SCRIPTS/get-kernel" ${KERNEL:+--kernel "$KERNEL" "$LINUX"} || exit 1
+}
+
+# The variant of the series for $KERNEL as one commit on the base, the same each time
+variant_commit() {
+	local dir
+	dir=$(mktemp -d) && python3 -B "$SCRIPTS/series.py" "$KERNEL" "$dir" || return
+	export GIT_INDEX_FILE=$dir/index GIT_AUTHOR_NAME=variant GIT_AUTHOR_EMAIL=variant GIT_AUTHOR_DATE='@0 +0000'
+	export GIT_COMMITTER_NAME=variant GIT_COMMITTER_EMAIL=variant GIT_COMMITTER_DATE='@0 +0000'
+	git -C "$LINUX" read-tree base && cat "$dir"/*.patch "$dir"/tools/*.patch | git -C "$LINUX" apply --cached --whitespace=nowarn - &&
+		git -C "$LINUX" commit-tree -p base -m "$KERNEL" "$(git -C "$LINUX" write-tree)"
+	rm -r "$dir"
 }
 
 # Check the series out in $LINUX (build/linux); refuses to lose edits.
@@ -274,7 +293,11 @@ regen_series() {
 	local commit
 
 	need_kernel
-	commit=$("$SCRIPTS/regen" --commit) || die "patches/ and sources do not fit together" "see scripts/regen"
+	if [ -n "${KERNEL:-}" ]; then
+		commit=$(variant_commit)
+	else
+		commit=$("$SCRIPTS/regen" --commit)
+	fi || die "patches/ and sources do not fit together" "see scripts/regen"
 	checkout "$LINUX" "$commit"
 }
 

@@ -333,3 +333,15 @@ def guard(name, main):
         sys.exit('%s: %s: %s' % (name, error.filename or '', error.strerror))
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def main():
+    """series.py VERSION DIR: the patches for a kernel, with names in their order"""
+    for number, (name, data) in enumerate(patches_for(sys.argv[1])):
+        if name.startswith('compat/'):
+            name = re.sub('.*/([09]000-)', r'\g<1>%02d-' % number, name)
+        replace('%s/%s' % (sys.argv[2], name), data)
+
+
+if __name__ == '__main__':
+    guard('series', main)
