@@ -23,7 +23,7 @@ and in interrupt threads (thread); ns per interrupt, all three; interrupts per
 second; the CPU that is interrupted; whether the balancer may move it, or why not. Above them each CPU's interrupt load, and
 the part of it (base) that cannot be moved, as the balancer's last pass saw them.
 
-Status: 0; 1 where there is nothing to measure; 2 wrong usage.
+Status: 0; 1 where there is nothing to measure; 2 wrong usage or input.
 """
 import argparse
 import json
@@ -41,6 +41,12 @@ FORMAT = 'irqload 1'
 
 class Failure(Exception):
     """The error, and the next step."""
+    status = 2
+
+
+class Nothing(Failure):
+    """There is nothing to measure."""
+    status = 1
 
 
 def read(path):
@@ -79,13 +85,13 @@ class Source:
     def check(self):
         """Raise a Failure unless there is something to measure."""
         if not os.path.isdir(self.irqs):
-            raise Failure('no %s' % self.irqs, 'it is there when sysfs is mounted and the kernel has CONFIG_SPARSE_IRQ')
+            raise Nothing('no %s' % self.irqs, 'it is there when sysfs is mounted and the kernel has CONFIG_SPARSE_IRQ')
         state = self.state()
         if state is None:
-            raise Failure('this kernel has no interrupt balancer (no %s/state)' % self.balancer,
+            raise Nothing('this kernel has no interrupt balancer (no %s/state)' % self.balancer,
                           'build one with CONFIG_IRQ_BALANCE=y')
         if state == 'off':
-            raise Failure('the balancer is off, nothing is measured', self.advice())
+            raise Nothing('the balancer is off, nothing is measured', self.advice())
 
     def state(self):
         return read(self.balancer + '/state')
@@ -137,24 +143,36 @@ class Source:
         return record
 
 
+def check(record):
+    """A ValueError where a number of a recording cannot be one that irqload wrote."""
+    rows = record['irqs'] + record['cpus']
+    for value in [record['seconds']] + [v for row in rows for v in row.values() if isinstance(v, (int, float))]:
+        if not -1 <= value < 2 ** 63:
+            raise ValueError
+    if record['format'] != FORMAT or not record['seconds'] > 0:
+        raise ValueError
+
+
 def recorded(path):
     """The intervals in a recording of --json."""
-    where = path
+    where, empty = path, True
     try:
         with sys.stdin if path == '-' else open(path) as file:
             for n, line in enumerate(file, 1):
                 where = '%s:%d' % (path, n)
                 if line.strip():
                     record = json.loads(line)
+                    check(record)
                     table(record)
-                    if record['format'] != FORMAT:
-                        raise ValueError
+                    empty = False
                     yield record
     except OSError as error:
         raise Failure('%s: %s' % (path, error.strerror), '--from expects what --json wrote') from None
-    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise Failure('%s: this is no line of "irqload --json"' % where,
                       'make one on a machine with the balancer: irqload --json --count 10 > FILE') from None
+    if empty:
+        raise Failure('%s is empty' % path, '--from expects what --json wrote')
 
 
 def total(records):
@@ -252,17 +270,25 @@ def table(record, sort='cost', everything=False, width=100, advice=''):
     return lines
 
 
-def plot(records, out):
-    """Per cent of a CPU over time: interrupts piled up, and each CPU."""
+def plot_check(out):
+    """Before measuring for hours: can it be drawn, and written?"""
     if os.path.splitext(out)[1] not in ('.png', '.svg'):
         raise Failure('%s: --plot draws .png and .svg' % out, 'choose a name that ends in one of them')
     try:
         import matplotlib
     except ImportError:
-        raise Failure('no picture: matplotlib is missing', 'install it: apt install python3-matplotlib') from None
+        raise Failure('no picture: %s has no matplotlib' % sys.executable,
+                      'use /usr/bin/python3 and apt install python3-matplotlib, or pip install matplotlib') from None
+    matplotlib.use('Agg')
+    if not os.access(os.path.dirname(out) or '.', os.W_OK):
+        raise Failure('%s: cannot be written' % out, 'name a file that can')
+
+
+def plot(records, out):
+    """Per cent of a CPU over time: interrupts piled up, and each CPU."""
     if not records:
         raise Failure('no interval to draw', 'measure at least one: --count 10')
-    matplotlib.use('Agg')
+    import matplotlib
     matplotlib.rcParams['svg.hashsalt'] = 'irqload'
     import matplotlib.pyplot as plt
 
@@ -341,14 +367,13 @@ def options(args):
 
 def run(args, sleep=time.sleep):
     chosen = options(args)
+    if chosen.plot:
+        plot_check(chosen.plot)
     source, advice = None, ''
     if chosen.recording:
         records = recorded(chosen.recording)
         if chosen.once:
-            records = list(records)
-            if not records:
-                raise Failure('%s is empty' % chosen.recording, '--from expects what --json wrote')
-            records = [total(records)]
+            records = [total(list(records))]
     else:
         procfs = chosen.procfs or ('/proc' if not chosen.sysfs else None)
         source = Source(chosen.sysfs or '/sys', procfs)
@@ -388,7 +413,7 @@ def main():
         run(sys.argv[1:])
     except Failure as failure:
         print('irqload: %s\n  %s' % failure.args, file=sys.stderr)
-        return 1
+        return failure.status
     except KeyboardInterrupt:
         return 130
     return 0

@@ -31,10 +31,17 @@ import time
 TRACING = '/sys/kernel/tracing'
 EVENT = re.compile(r'\s(\d+\.\d+):\s+(?:irq_balance:)?irq_balance_(\w+):\s+(.*)')
 LOAD_MAX, BASE_MAX = 2**33 - 1, 10**9
+# Numbers that each event has; irq has a status and a mask, move and propose a reason besides
+NUMBERS = {name: words.split() for name, words in {
+    'cpu': 'cpu node package llc core capacity online usable time', 'irq': 'irq cpu node time load',
+    'plan': 'now', 'move': 'irq from to gain', 'propose': 'irq from to gain'}.items()}
+WORDS = {'irq': {'status': r'[a-z-]+', 'mask': r'[0-9a-f]+(,[0-9a-f]+)*'}, 'move': {'reason': '[a-z]+'},
+         'propose': {'reason': '[a-z]+'}}
 
 
 def die(*lines):
-    sys.exit('\n  '.join(('record: ' + lines[0],) + lines[1:]))
+    print('\n  '.join(('record: ' + lines[0],) + lines[1:]), file=sys.stderr)
+    sys.exit(2)
 
 
 def write(path, text):
@@ -43,7 +50,7 @@ def write(path, text):
 
 
 def read(path):
-    with open(path) as f:
+    with open(path, encoding='utf-8', errors='replace') as f:
         return f.read()
 
 
@@ -69,7 +76,10 @@ def capture(seconds):
         # Enabled last: a pass begins with this event
         for event in 'irq', 'cpu', 'plan', 'move', 'propose', 'fail', 'state', 'settings':
             write('%s/events/irq_balance/irq_balance_%s/enable' % (mine, event), '1')
-        time.sleep(seconds)
+        try:
+            time.sleep(seconds)
+        except KeyboardInterrupt:
+            print('record: interrupted: this is what there is so far', file=sys.stderr)
         write(mine + '/tracing_on', '0')
         text = read(mine + '/trace')
     finally:
@@ -80,8 +90,18 @@ def capture(seconds):
     return text
 
 
-def fields(text):
-    return dict(pair.split('=', 1) for pair in text.split() if '=' in pair)
+def fields(name, text):
+    """The fields of an event; a ValueError has what is wrong."""
+    value = dict(pair.split('=', 1) for pair in text.split() if '=' in pair)
+    for word in NUMBERS.get(name, ()):
+        if not re.fullmatch(r'-?[0-9]{1,20}', value.get(word, '')):
+            raise ValueError('%s= and a number' % word)
+    for word, form in WORDS.get(name, {}).items():
+        if not re.fullmatch(form, value.get(word, '')):
+            raise ValueError('%s= and a value' % word)
+    if name == 'cpu' and not 1 <= int(value['capacity']) <= 1024:
+        raise ValueError('capacity= 1 to 1024')
+    return value
 
 
 class Pass:
@@ -94,12 +114,13 @@ class Pass:
 def passes(text):
     """The passes of a capture, from the first that is complete."""
     found, now = [], Pass()
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         match = EVENT.search(line)
         if not match:
             continue
-        name, value = match[2], fields(match[3])
+        name = match[2]
         try:
+            value = fields(name, match[3])
             if name == 'cpu':
                 now.cpus[int(value['cpu'])] = value
             elif name == 'irq':
@@ -111,13 +132,15 @@ def passes(text):
                 now.settings = value
             elif name == 'plan':
                 now.now, now.asked = int(value['now']), value.get('asked') == '1'
+                if found and now.now <= found[-1].now:
+                    raise ValueError('a later now= than in the pass before')
                 found.append(now)
                 now = Pass()
             elif name in ('move', 'propose') and found:
                 found[-1].moves.append((name, value))
-        except (KeyError, ValueError):
-            die('cannot read this event: ' + line.strip(),
-                'it should look as in include/trace or /sys/kernel/tracing/events/irq_balance/*/format')
+        except ValueError as error:
+            die('line %d: cannot read this event, expected %s: %s' % (number, error, line.strip()),
+                'it should look as in /sys/kernel/tracing/events/irq_balance/*/format')
     while found and not (found[0].settings and found[0].cpus):
         found.pop(0)
     if not found:
@@ -280,12 +303,19 @@ def equal_worth(absent, new):
         all(abs(a[key] - b[key]) * 100 <= a[key] for key in a)
 
 
+def seconds(text):
+    value = float(text)
+    if not 0 < value <= 86400:
+        raise argparse.ArgumentTypeError('%s is not above 0 and up to 86400' % text)
+    return value
+
+
 def main():
     parser = argparse.ArgumentParser(prog='record', description=__doc__, usage=argparse.SUPPRESS,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     hidden = {'help': argparse.SUPPRESS}
     parser.add_argument('-o', dest='out', **hidden)
-    parser.add_argument('--seconds', type=float, default=10, **hidden)
+    parser.add_argument('--seconds', type=seconds, default=10, **hidden)
     parser.add_argument('--save', **hidden)
     parser.add_argument('--verify', **hidden)
     parser.add_argument('capture', nargs='?', **hidden)
@@ -301,7 +331,7 @@ def main():
             write(chosen.save, text)
         write(chosen.out or '/dev/stdout', convert(text))
     except OSError as error:
-        die('%s: %s' % (error.filename, error.strerror))
+        die('%s: %s' % (error.filename or 'standard output', error.strerror))
     return 0
 
 

@@ -124,7 +124,9 @@ class Program(unittest.TestCase):
         self.assertEqual(self.run_it('--from', '-', text=text).stdout.count('balancer observe'), 2)
         good = json.loads(text.splitlines()[0])
         for line in ('x', '1', '[]', 'null', text[:50], json.dumps(dict(good, format='irqload 2')), json.dumps(dict(good, irqs=[3])),
-                     json.dumps(dict(good, seconds='1')), json.dumps(dict(good, cpus=None)), '[' * 100000, '\x00'):
+                     json.dumps(dict(good, seconds='1')), json.dumps(dict(good, cpus=None)), json.dumps(dict(good, seconds=float('nan'))),
+                     json.dumps(dict(good, seconds=1e300)), json.dumps(dict(good, seconds=0)), text.splitlines()[0].replace('300', '9' * 40),
+                     '[' * 100000, '\x00'):
             with self.subTest(line[:40]):
                 self.refused('-:2', '--from', '-', '--once', text=text.splitlines()[0] + '\n' + line + '\n')
 
@@ -138,7 +140,7 @@ class Program(unittest.TestCase):
             with open(tree.top + '/' + name, 'rb') as file:
                 self.assertTrue(file.read().startswith(start), found.stderr)
 
-    def refused(self, message, *arguments, text=None, status=1):
+    def refused(self, message, *arguments, text=None, status=2):
         found = self.run_it(*arguments, text=text)
         self.assertEqual((found.returncode, found.stdout), (status, ''), found.stderr)
         self.assertIn(message, found.stderr)
@@ -146,17 +148,19 @@ class Program(unittest.TestCase):
 
     def test_refusals(self):
         tree = Tree()
-        self.refused('no %s/sys/kernel/irq' % tree.top, *tree.arguments('--once'))
+        self.refused('no %s/sys/kernel/irq' % tree.top, *tree.arguments('--once'), status=1)
         tree.irq(24, 'eth0', 1, 1, 1, 1)
         tree.write('sys/kernel/irq_balance/state', 'off')
-        self.refused('echo observe > %s' % tree.top, *tree.arguments('--once'))
+        self.refused('echo observe > %s' % tree.top, *tree.arguments('--once'), status=1)
         tree.remove('sys/kernel/irq_balance')
-        self.refused('CONFIG_IRQ_BALANCE', *tree.arguments('--once'))
+        self.refused('CONFIG_IRQ_BALANCE', *tree.arguments('--once'), status=1)
         self.refused('No such file', '--from', tree.top + '/none')
         self.refused('empty', '--from', '-', '--once', text='\n')
+        self.refused('empty', '--from', '-', text='')
+        self.refused('--plot draws', '--from', '-', '--plot', 'x.gif', text='')
         for arguments in (['--interval', '0'], ['--interval', 'nan'], ['--count', '0'], ['--count', 'x'], ['--sort', 'beauty'],
                           ['--wrong'], ['file'], ['--from', 'x', '--sysfs', 'y']):
-            self.refused('irqload', *arguments, status=2)
+            self.refused('irqload', *arguments)
 
 
 if __name__ == '__main__':

@@ -77,11 +77,15 @@ class Record(unittest.TestCase):
     def test_refusals(self):
         cases = (('', 'no complete pass'), (capture(e for e in events() if e[1] != 'cpu'), 'no complete pass'),
                  (capture(e for e in events() if e[0] < 1.01), 'one pass only'),
-                 (capture(events()).replace('now=', 'then='), 'cannot read'))
+                 (capture(events()).replace('now=', 'then='), 'line 8: cannot read this event, expected now='),
+                 (capture(events()).replace('capacity=1024', 'capacity=0'), 'expected capacity= 1 to 1024'),
+                 (capture(events()).replace('mask=00000000,00000003', 'mask='), 'expected mask='),
+                 (capture(events()).replace(' now=1040400000', ' now=1000000000'), 'a later now='),
+                 (capture(events()).replace(' to=1 ', ' to=x '), 'expected to='))
         for text, wanted in cases:
             with self.subTest(wanted):
                 status, out, said = record(text)
-                self.assertEqual((status, out), (1, ''))
+                self.assertEqual((status, out), (2, ''))
                 self.assertIn(wanted, said)
         self.assertEqual(record('', '--seconds')[0], 2)
 
