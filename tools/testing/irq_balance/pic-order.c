@@ -4,6 +4,7 @@
  * latency of the lines. Built from the kernel's own i8259_order.c.
  *
  *	pic-order MASTER SLAVE [--latency FILE]
+ *	pic-order MASTER[,SLAVE] [--latency FILE]	as i8259_priority= has it
  *
  * The output has a row "RANK IRQ LINE" for each device line, in the order of
  * service. With --latency, FILE (- is standard input) has a row "irq N COST_US
@@ -26,8 +27,9 @@
 
 static const char usage[] =
 	"usage: pic-order MASTER SLAVE [--latency FILE]\n"
+	"       pic-order MASTER[,SLAVE] [--latency FILE]\n"
 	"  MASTER  the master's line that is served first, 0..7 (2: the slave)\n"
-	"  SLAVE   the slave's line that is served first, 8..15\n"
+	"  SLAVE   the slave's line that is served first, 8..15 (14 if not given)\n"
 	"  FILE    rows of: irq N COST_US RATE_HZ [DEADLINE_US]; - is standard input\n";
 
 static int parse_master_slave(char **argv, struct i8259_order *order)
@@ -176,25 +178,37 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "latency", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
 	struct i8259_line lines[I8259_NR_LINES] = { };
 	const char *file = NULL;
 	struct i8259_order order;
+	char *words[2], slave[] = "14";
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 0;
+		}
 		if (option != 'l' || file) {
 			fputs(usage, stderr);
 			return 2;
 		}
 		file = optarg;
 	}
-	if (argc - optind != 2) {
+	if (argc - optind != 1 && argc - optind != 2) {
 		fputs(usage, stderr);
 		return 2;
 	}
-	if (parse_master_slave(argv + optind, &order) || (file && parse_file(file, lines)))
+	words[0] = argv[optind];
+	words[1] = argc - optind == 2 ? argv[optind + 1] : slave;
+	if (argc - optind == 1 && strchr(words[0], ',')) {
+		words[1] = strchr(words[0], ',') + 1;
+		words[1][-1] = '\0';
+	}
+	if (parse_master_slave(words, &order) || (file && parse_file(file, lines)))
 		return 2;
 
 	print_order(order);

@@ -5,6 +5,7 @@
  * Reads a workload and prints the decisions of the balancer. The policy is
  * the kernel's own: the same files, compiled for user space.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,19 +30,6 @@ static void print_help(FILE *out)
 	fputs("  state            on, off or observe, default on\n"
 	      "  cpus             list of CPUs, default all\n"
 	      "policy is balance, rotate or compact, or its number.\n", out);
-}
-
-/* Find a setting by the name before the '='. */
-static const struct irq_balance_knob *find_knob(const char *word, size_t len)
-{
-	unsigned int i;
-
-	for (i = 0; i < irq_balance_nr_knobs; i++) {
-		if (strlen(irq_balance_knobs[i].name) == len &&
-		    !strncmp(irq_balance_knobs[i].name, word, len))
-			return &irq_balance_knobs[i];
-	}
-	return NULL;
 }
 
 static int knob_value(const struct irq_balance_knob *knob, const char *word,
@@ -75,6 +63,7 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		const char *eq = strchr(sets[i], '=');
 		const struct irq_balance_knob *knob;
+		char name[32] = "";
 		u32 value;
 
 		if (!eq) {
@@ -93,14 +82,19 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 			opt->state = j;
 			continue;
 		}
-		knob = find_knob(sets[i], eq - sets[i]);
+		if (eq - sets[i] < (int)sizeof(name))
+			memcpy(name, sets[i], eq - sets[i]);
+		knob = irq_balance_find_knob(name);
 		if (!knob) {
 			fprintf(stderr, EXPECTED "the name of a knob\n", sets[i]);
 			return -1;
 		}
 		if (knob_value(knob, eq + 1, &value) ||
 		    irq_balance_settings_store(&opt->set, knob, value)) {
-			fprintf(stderr, EXPECTED "%u..%u\n", sets[i], knob->min, knob->max);
+			if (!strcmp(knob->name, "policy"))
+				fprintf(stderr, EXPECTED "balance, rotate or compact\n", sets[i]);
+			else
+				fprintf(stderr, EXPECTED "%u..%u\n", sets[i], knob->min, knob->max);
 			return -1;
 		}
 	}
@@ -147,7 +141,7 @@ int main(int argc, char **argv)
 		return 2;
 	in = strcmp(name, "-") ? fopen(name, "r") : stdin;
 	if (!in) {
-		fprintf(stderr, "%s:0: expected to be able to open it\n", name);
+		fprintf(stderr, "replay: %s: %s\n", name, strerror(errno));
 		return 2;
 	}
 	ret = workload_read(&load, name, in, stderr);

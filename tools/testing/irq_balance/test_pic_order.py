@@ -113,14 +113,19 @@ class PicOrder(unittest.TestCase):
         text = '\n# a comment\n  irq\t3 10 838 1194 # another\r\n\nirq 12 500 10'
         self.assertEqual(run(0, 8, '--latency', '-', text=text).stdout, expected(0, 8, {3: (10, 838, 1194), 12: (500, 10, 0)}))
 
+    def test_forms(self):
+        for words in ('3,14',), (3,), ('3', '14'):
+            self.assertEqual(run(*words).stdout, run(3, 14).stdout)
+        self.assertEqual(run('--help').returncode, 0)
+
     def test_random(self):
         rnd = random.Random(int(os.environ.get('SEED', 20031107)))
         for _ in range(int(os.environ.get('COUNT', 100))):
             self.compare(rnd.randint(0, 7), rnd.randint(8, 15), random_load(rnd))
 
     def test_refusals(self):
-        arguments = [((), ''), ((3,), ''), ((3, 14, 5), ''), (('', 14), ''), ((8, 14), '0..7'), ((3, 7), '8..15'), ((3, 16), '8..15'),
-                     ((-1, 14), ''), (('+3', 14), ''), ((' 3', 14), ''), (('3,14',), ''), (('0x3', 14), ''), ((3, '14x'), ''),
+        arguments = [((), ''), (('3,',), '8..15'), ((3, 14, 5), ''), (('', 14), ''), ((8, 14), '0..7'), ((3, 7), '8..15'), ((3, 16), '8..15'),
+                     ((-1, 14), ''), (('+3', 14), ''), ((' 3', 14), ''), (('3,14,1',), ''), (('3,14', 14), ''), (('0x3', 14), ''), ((3, '14x'), ''),
                      ((2 ** 32 + 3, 14), ''), ((2 ** 64 + 3, 14), ''), ((3, 14, '--latency'), ''), ((3, 14, '--wrong', '-'), ''),
                      ((3, 14, '--latency', '/none'), ''), ((3, 14, '--latency', '/'), '')]
         for row in ('irq', 'irq 3 10', 'irq 3 10 10 10 10', 'irq 2 10 10', 'irq 16 10 10', 'irq -1 10 10', 'irq x 10 10', 'irq 3 1.5 10',

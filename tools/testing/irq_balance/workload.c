@@ -551,6 +551,9 @@ int workload_read(struct workload *load, const char *name, FILE *in, FILE *err)
 	memset(load, 0, sizeof(*load));
 	while (!ret && (len = getline(&line, &size, in)) >= 0) {
 		r.line++;
+		/* A file from another system */
+		if (len > 1 && line[len - 2] == '\r')
+			line[len - 2] = ' ';
 		if (strlen(line) != (size_t)len) {
 			ret = wrong(&r, "text, not a NUL");
 			break;
