@@ -34,6 +34,9 @@ struct irq_balance_entry {
 	unsigned long			allowed[];	/* affinity mask at this pass */
 };
 
+/* irq_balance_free() has only the mover's */
+static_assert(!offsetof(struct irq_balance_entry, mover));
+
 /* State of one CPU besides its interrupts */
 struct irq_balance_source {
 	u64	full_until;	/* ktime_get_ns() until which it gets no newcomers */
