@@ -106,7 +106,7 @@ u64 irq_balance_average_error(const struct irq_balance_average *avg)
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 				u64 elapsed, u32 capacity, bool follow)
 {
-	u32 ms = min_t(u64, div_u64(elapsed, 1000000), WINDOW_MAX);
+	u32 us = min_t(u64, div_u64(elapsed, 1000), WINDOW_MAX * 1000), ms = us / 1000;
 	u64 rate = total - avg->total, off;
 	bool seen = avg->seen && total >= avg->total && ms;
 
@@ -116,7 +116,7 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 		return;
 
 	/* An hour of work in ns is below 2^42: no overflow */
-	rate = div_u64(min(rate, 1ULL << 42) * 1000, ms);
+	rate = div_u64(min(rate, 1ULL << 42) * 1000000, us);
 	rate = min(rate, IRQ_BALANCE_LOAD_MAX) * capacity / IRQ_BALANCE_CAPACITY;
 	if (!avg->age_ms) {
 		avg->far_ms = SWING_MS;

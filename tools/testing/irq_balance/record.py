@@ -273,10 +273,10 @@ def verify(name):
         die('replay: ' + done.stderr.strip())
     wanted, got = moves(r'^# move', text), moves('^move', done.stdout)
     for move in wanted:
-        print('%s %s' % ('same  ' if move in got else 'absent', move))
+        print('%s %s %d' % ('same  ' if move in got else 'absent', move, wanted[move]))
     for move in got:
         if move not in wanted:
-            print('new    %s' % move)
+            print('new    %s %d' % (move, got[move]))
     print('%d recorded moves, %d replayed, %d of them the same' % (len(wanted), len(got), len(set(wanted) & set(got))))
     absent = {m: wanted[m] for m in wanted if m not in got}
     new = {m: got[m] for m in got if m not in wanted}
