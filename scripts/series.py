@@ -227,8 +227,8 @@ def check_rules(top, patches, strays):
     require(not lost or not strays, 'no patch creates ' + ', '.join(lost), 'scripts/regen --add N FILE, or scripts/import')
     listing = [patch for patch in patches if 'MAINTAINERS' in patch.edited]
     for patch in listing:
-        require([patch] == last and len(patch.edited) == 1 and not patch.created, patch.name + ' touches MAINTAINERS',
-                'only the last patch of the first series does, and nothing else (its text is in MAINTAINERS.snippet)')
+        require([patch] == last, patch.name + ' touches MAINTAINERS',
+                'only the last patch of the first series does (the text is in MAINTAINERS.snippet)')
     require(bool(listing) == os.path.exists(top + '/MAINTAINERS.snippet'),
             'MAINTAINERS.snippet and a last patch for MAINTAINERS come together')
 
@@ -277,11 +277,10 @@ def build(git, base, patches, top=TOP, strays=True):
                 for source in ['%s/%s' % (top, home(path))]]
         there = git('ls-files', '--', *patch.created) if patch.created else ''
         require(not there, '%s creates %s, which the kernel has already' % (patch.name, there.split('\n')[0]))
-        if 'MAINTAINERS' in patch.edited:
+        if patch.edited.pop('MAINTAINERS', None):
             text = add_maintainers(git.run('cat-file', 'blob', ':MAINTAINERS').stdout, read(top + '/MAINTAINERS.snippet'))
-            info = ['100644 %s\tMAINTAINERS' % git('hash-object', '-w', '--stdin', input=text)]
-        else:
-            apply_hunks(git, patch)
+            info.append('100644 %s\tMAINTAINERS' % git('hash-object', '-w', '--stdin', input=text))
+        apply_hunks(git, patch)
         git('update-index', '--add', '--index-info', input='\n'.join(info + ['']).encode())
         new = git('write-tree')
         require(new != tree, patch.name + ' changes nothing', 'take it out, or give it something to do')

@@ -41,15 +41,6 @@ int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_bala
 {
 	u32 value;
 
-	if (knob->offset == offsetof(struct irq_balance_settings, policy)) {
-		for (value = 0; value < IRQ_BALANCE_NR_POLICIES; value++) {
-			if (sysfs_streq(text, irq_balance_policy_name(value)))
-				return irq_balance_settings_store(set, knob, value);
-		}
-		pr_err_ratelimited("%spolicy: expected balance, rotate or compact\n", where);
-		return -EINVAL;
-	}
-
 	if (!kstrtou32(text, 10, &value) && !irq_balance_settings_store(set, knob, value))
 		return 0;
 

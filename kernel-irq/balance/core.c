@@ -270,14 +270,16 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->irq = irq_desc_get_irq(desc);
 	irq->node = irq_desc_get_node(desc);
 	irq->cpu = irq_balance_cpu(desc);
+	irq->soft = load.soft_ns;
+	irq->thread = load.thread_ns;
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
 	irq->state = &entry->state;
 
 	if (!bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids))
 		irq_balance_map.policy.changed = true;
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
-	entry->status = irq_balance_status(desc, &irq_balance_map.usable);
-	irq->allowed = entry->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
+	irq->status = irq_balance_status(desc, &irq_balance_map.usable);
+	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
 	return true;
 }
 
@@ -384,14 +386,14 @@ static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int
 	unsigned int cpu, i;
 	u64 worst = 0;
 
-	trace_irq_balance_settings(&irq_balance_settings);
+	trace_irq_balance_settings(&irq_balance_settings, map->policy.program);
 	for_each_possible_cpu(cpu)
 		trace_irq_balance_cpu(cpu, &map->cpus[cpu], cpu_online(cpu));
 	for (i = 0; i < map->nr; i++) {
 		struct irq_balance_entry *entry = irq_balance_entry_of(map->descs[i]);
 
 		if (map->irqs[i].load >= IRQ_BALANCE_TRACED || entry->state.heavy)
-			trace_irq_balance_irq(&map->irqs[i], entry->status, entry->allowed);
+			trace_irq_balance_irq(&map->irqs[i], entry->allowed);
 	}
 	for_each_cpu(cpu, &map->usable)
 		worst = max(worst, map->cpus[cpu].load);
@@ -698,8 +700,7 @@ static int __init irq_balance_late_init(void)
 	if (ret == -EOPNOTSUPP)
 		ret = irq_balance_set_mode(IRQ_BALANCE_OBSERVE);
 	if (!ret)
-		pr_info("%s, policy %s, CPUs %*pbl\n", irq_balance_mode_names[irq_balance_mode],
-			irq_balance_policy_name(irq_balance_settings.policy),
+		pr_info("%s, CPUs %*pbl\n", irq_balance_mode_names[irq_balance_mode],
 			cpumask_pr_args(&cpus));
 	return ret;
 }

@@ -30,7 +30,6 @@ struct irq_balance_entry {
 	unsigned int			origin;		/* CPU that it started from */
 	unsigned int			from;		/* the same of the last move done */
 	bool				moving;		/* a move is under way */
-	u8				status;		/* enum irq_balance_status at this pass */
 	unsigned long			allowed[];	/* affinity mask at this pass */
 };
 

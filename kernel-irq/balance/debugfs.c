@@ -18,7 +18,7 @@ static int stats_show(struct seq_file *m, void *unused)
 
 	guard(mutex)(&irq_balance_pass_mutex);
 	seq_printf(m, "passes %llu\n", map->passes);
-	for (why = IRQ_BALANCE_WHY_IMBALANCE; why <= IRQ_BALANCE_WHY_COMPACT; why++)
+	for (why = IRQ_BALANCE_WHY_IMBALANCE; why <= IRQ_BALANCE_WHY_PROGRAM; why++)
 		seq_printf(m, "moves_%s %llu\n", irq_balance_why_name(why), map->moves[why]);
 	do {
 		seq_printf(m, "failed_%s %llu\n", failure->name, failure->count);

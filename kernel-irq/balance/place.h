@@ -131,6 +131,5 @@ void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u3
 void irq_balance_home(struct irq_balance_work *w);
 void irq_balance_settle(struct irq_balance_work *w);
 bool irq_balance_place(struct irq_balance_work *w, u32 effort);
-enum irq_balance_why irq_balance_apply_policy(struct irq_balance *bal, u64 now);
 
 #endif /* _KERNEL_IRQ_BALANCE_PLACE_H */

@@ -64,16 +64,6 @@
  * While there is such an interrupt, they count for up to a quarter of a CPU, so that
  * the heavy one goes where there are none.
  *
- * Policies
- * ~~~~~~~~
- *
- * ``balance`` is what was described. ``rotate`` is the rule of 2003, without its
- * randomness, to be compared with: if there are fewer heavy interrupts than CPUs and
- * nothing else is to be moved, each goes to the next allowed CPU every ``rotate_ms``
- * (1 s). ``compact`` gathers heavy interrupts on as few CPUs of one package as take
- * them at no more than ``compact_limit`` (50 %) each, so that other CPUs sleep. That
- * costs latency. Above the limit it balances.
- *
  * Times
  * ~~~~~
  *
@@ -204,9 +194,11 @@ void irq_balance_set_work(struct irq_balance *bal, void *mem,
 void irq_balance_init(struct irq_balance *bal, void *mem,
 		      unsigned int nr_irqs, unsigned int nr_cpus)
 {
+	const struct irq_balance_program *program = bal->program;
 	u32 generation = bal->generation + 1;
 
 	memset(bal, 0, sizeof(*bal));
+	bal->program = program;
 	bal->generation = generation ? generation : 1;
 	bal->next = IRQ_BALANCE_NO_TIMER;
 	irq_balance_set_work(bal, mem, nr_irqs, nr_cpus);
@@ -281,11 +273,10 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	if (!st->planned)
 		return;
 	if (irq->cpu == st->target) {
-		st->churn = st->moved && now < st->hold + irq_balance_ns(CHURN_MS) ?
-			    min(st->churn + 1, CHURN_MAX) : 0;
+		st->churn = st->moved && now < st->hold + irq_balance_ns(CHURN_MS) &&
+			    !bal->program ? min(st->churn + 1, CHURN_MAX) : 0;
 		st->moved = now;
-		if (st->planned != IRQ_BALANCE_WHY_ROTATE)
-			WRITE_ONCE(st->hold, now + (irq_balance_ns(REST_MS) << st->churn));
+		WRITE_ONCE(st->hold, now + (irq_balance_ns(REST_MS) << st->churn));
 		st->reason = st->planned;
 		st->refused = 0;
 		st->away = irq->node >= 0 && cpus[irq->cpu].node != irq->node;
@@ -598,27 +589,53 @@ static enum irq_balance_why irq_balance_reason(const struct irq_balance_work *w,
 	return IRQ_BALANCE_WHY_IMBALANCE;
 }
 
+/**
+ * irq_balance_ask - Ask for a move
+ * @bal:	the planner, in a pass
+ * @irq:	the interrupt, which may be moved
+ * @cpu:	where it is to go, a CPU that it may go to
+ * @reason:	why
+ */
+void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsigned int cpu,
+		     enum irq_balance_why reason)
+{
+	irq->target = cpu;
+	irq->reason = reason;
+	irq->gain = bal->before - min(bal->before, bal->after);
+	irq->state->target = cpu;
+	irq->state->planned = reason;
+	irq->state->why = reason;
+	bal->nr_moves++;
+}
+
 /* Asks for the moves of the placement */
-static void irq_balance_publish(struct irq_balance *bal, enum irq_balance_why policy)
+static void irq_balance_publish(struct irq_balance *bal)
 {
 	struct irq_balance_work *w = bal->work;
 	struct irq_balance_item *it;
 
 	for (it = w->items; it < w->items + w->nr; it++) {
-		struct irq_balance_irq *irq = &w->irqs[it->irq];
-
-		if (it->place == it->home)
-			continue;
-		irq->target = w->cpu[it->place];
-		irq->reason = irq_balance_reason(w, it);
-		if (policy && irq->reason != IRQ_BALANCE_WHY_AFFINITY)
-			irq->reason = policy;
-		irq->gain = bal->before - min(bal->before, bal->after);
-		irq->state->target = irq->target;
-		irq->state->planned = irq->reason;
-		irq->state->why = irq->reason;
-		bal->nr_moves++;
+		if (it->place != it->home)
+			irq_balance_ask(bal, &w->irqs[it->irq], w->cpu[it->place],
+					irq_balance_reason(w, it));
 	}
+}
+
+/* Lets a loaded program plan, unless the planner has to move what may not stay */
+static bool irq_balance_run_program(struct irq_balance *bal, u64 now)
+{
+	struct irq_balance_work *w = bal->work;
+	struct irq_balance_item *it;
+
+	for (it = w->items; it < w->items + w->nr; it++) {
+		if (irq_balance_is_forbidden(w, it))
+			return false;
+		w->irqs[it->irq].state->why = IRQ_BALANCE_WHY_PROGRAM;
+	}
+	bal->before = 0;
+	bal->after = 0;
+	bal->program->plan(bal, now);
+	return true;
 }
 
 /* Sets when the next pass comes, and what starts one if there is no timer */
@@ -685,8 +702,10 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	}
 	irq_balance_collect(bal, now, cpus);
 
-	irq_balance_search(bal);
-	irq_balance_publish(bal, irq_balance_apply_policy(bal, now));
+	if (!bal->program || !irq_balance_run_program(bal, now)) {
+		irq_balance_search(bal);
+		irq_balance_publish(bal);
+	}
 	bal->asked = false;
 	bal->changed = false;
 

@@ -29,8 +29,7 @@ struct irq_balance_work;
 	x(CAPACITY,	"capacity")	/* moves to a CPU of more capacity */	\
 	x(LOCALITY,	"locality")	/* moves to its device's node */	\
 	x(AFFINITY,	"affinity")	/* moves: its CPU is not allowed any more */\
-	x(ROTATE,	"rotate")	/* moves by policy rotate */		\
-	x(COMPACT,	"compact")	/* moves by policy compact */		\
+	x(PROGRAM,	"program")	/* moves or stays as a loaded program plans */\
 	x(HOTPLUG,	"hotplug")	/* its CPU went offline; the core moved it */\
 	x(BEST,		"best")		/* stays: nothing better was found */	\
 	x(LIGHT,	"light")	/* stays: below the share that is heavy */\
@@ -93,6 +92,9 @@ struct irq_balance_irq {
 	int			node;	/* in: node of its device or -1 */
 	unsigned int		cpu;	/* in: effective CPU; beyond the array: none */
 	u64			time;	/* in: cumulative ns spent for it; may restart */
+	u64			soft;	/* in: of it in softirqs; no matter for the planner */
+	u64			thread;	/* in: of it in threads; no matter for the planner */
+	u8			status;	/* in: why @allowed is NULL; no matter for the planner */
 	const unsigned long	*allowed; /* in: CPUs of the user's mask, NULL: may not move */
 	struct irq_balance_state *state;
 	u64			load;	/* out: ns/s on a CPU of capacity 1024 */
@@ -101,12 +103,20 @@ struct irq_balance_irq {
 	u64			gain;	/* out: ns/s that its plan takes off the worst CPU */
 };
 
+struct irq_balance;
+
+/* Plans instead of the planner: sets targets by irq_balance_ask(), if nothing has to move */
+struct irq_balance_program {
+	const char	*name;
+	void		(*plan)(struct irq_balance *bal, u64 now);
+};
+
 /* State of the machine, kept from pass to pass */
 struct irq_balance {
 	struct irq_balance_work	*work;	/* of irq_balance_work_size() bytes */
+	const struct irq_balance_program *program; /* in: NULL: none */
 	u64		last;		/* clock (ns) of the last pass, 0: there was none */
 	u64		next;		/* clock (ns) of the next one, or IRQ_BALANCE_NO_TIMER */
-	u64		rotated;	/* clock (ns) of the last turn of policy rotate */
 	u64		before;		/* ns/s of the worst CPU that the last plan touched */
 	u64		after;		/* the same with its moves done, as predicted */
 	u32		generation;	/* of irq_balance_init(): older states are void */
@@ -129,6 +139,8 @@ void irq_balance_set_work(struct irq_balance *bal, void *mem, unsigned int nr_ir
 			  unsigned int nr_cpus);
 void irq_balance_init(struct irq_balance *bal, void *mem, unsigned int nr_irqs,
 		      unsigned int nr_cpus);
+void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsigned int cpu,
+		     enum irq_balance_why reason);
 unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_settings *set,
 			      u64 now, struct irq_balance_cpu *cpus, unsigned int nr_cpus,
 			      struct irq_balance_irq *irqs, unsigned int nr_irqs);

@@ -27,16 +27,6 @@ const struct irq_balance_knob *irq_balance_find_knob(const char *name)
 	return NULL;
 }
 
-/* The word for a policy, never NULL */
-const char *irq_balance_policy_name(enum irq_balance_policy policy)
-{
-#define IRQ_BALANCE_POLICY_NAME(name, word)	\
-	[IRQ_BALANCE_##name] = word,
-	static const char * const names[] = { IRQ_BALANCE_POLICIES(IRQ_BALANCE_POLICY_NAME) };
-
-	return policy < IRQ_BALANCE_NR_POLICIES ? names[policy] : "unknown";
-}
-
 /* Set all to their values at boot */
 void irq_balance_settings_init(struct irq_balance_settings *set)
 {

@@ -90,8 +90,6 @@ static ssize_t irq_balance_knob_show(struct kobject *kobj, struct kobj_attribute
 	const struct irq_balance_knob *knob = irq_balance_find_knob(attr->attr.name);
 	u32 value = READ_ONCE(*(u32 *)((void *)&irq_balance_settings + knob->offset));
 
-	if (knob->offset == offsetof(struct irq_balance_settings, policy))
-		return sysfs_emit(buf, "%s\n", irq_balance_policy_name(value));
 	return sysfs_emit(buf, "%u\n", value);
 }
 

@@ -14,7 +14,6 @@
 #define DEFINE_WORD(name, word)		TRACE_DEFINE_ENUM(IRQ_BALANCE_##name);
 #define DEFINE_WHY_WORD(name, word)	TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_##name);
 IRQ_BALANCE_MODES(DEFINE_WORD)
-IRQ_BALANCE_POLICIES(DEFINE_WORD)
 IRQ_BALANCE_STATUSES(DEFINE_WORD)
 IRQ_BALANCE_WHYS(DEFINE_WHY_WORD)
 
@@ -33,22 +32,21 @@ TRACE_EVENT(irq_balance_state,
 	    TP_printk("state=%s", show_word(__entry->mode, IRQ_BALANCE_MODES, WORD))
 );
 
-/* A pass has begun, with these settings */
+/* A pass has begun, with these settings, and a program that plans */
 TRACE_EVENT(irq_balance_settings,
-	    TP_PROTO(const struct irq_balance_settings *set),
-	    TP_ARGS(set),
-	    TP_STRUCT__entry(IRQ_BALANCE_SETTINGS(SETTING_FIELD)),
-	    TP_fast_assign(__entry->policy = set->policy;
-			   __entry->heavy = set->heavy;
+	    TP_PROTO(const struct irq_balance_settings *set,
+		     const struct irq_balance_program *program),
+	    TP_ARGS(set, program),
+	    TP_STRUCT__entry(IRQ_BALANCE_SETTINGS(SETTING_FIELD)
+			     __string(program, program ? program->name : "none")),
+	    TP_fast_assign(__entry->heavy = set->heavy;
 			   __entry->min_gain = set->min_gain;
-			   __entry->compact_limit = set->compact_limit;
-			   __entry->rotate_ms = set->rotate_ms;
 			   __entry->interval_ms = set->interval_ms;
+			   __assign_str(program);
 	    ),
-	    TP_printk("policy=%s heavy=%u min_gain=%u interval_ms=%u compact_limit=%u rotate_ms=%u",
-		      show_word(__entry->policy, IRQ_BALANCE_POLICIES, WORD),
+	    TP_printk("heavy=%u min_gain=%u interval_ms=%u program=%s",
 		      __entry->heavy, __entry->min_gain, __entry->interval_ms,
-		      __entry->compact_limit, __entry->rotate_ms)
+		      __get_str(program))
 );
 
 /*
@@ -87,9 +85,8 @@ TRACE_EVENT(irq_balance_cpu,
 
 /* An interrupt with a load, as a pass handed it to the planner */
 TRACE_EVENT(irq_balance_irq,
-	    TP_PROTO(const struct irq_balance_irq *irq, unsigned int status,
-		     const unsigned long *mask),
-	    TP_ARGS(irq, status, mask),
+	    TP_PROTO(const struct irq_balance_irq *irq, const unsigned long *mask),
+	    TP_ARGS(irq, mask),
 	    TP_STRUCT__entry(__field(u64, time)
 			     __field(u64, load)
 			     __field(unsigned int, irq)
@@ -102,7 +99,7 @@ TRACE_EVENT(irq_balance_irq,
 			   __entry->node = irq->node;
 			   __entry->time = irq->time;
 			   __entry->load = irq->load;
-			   __entry->status = status;
+			   __entry->status = irq->status;
 			   __assign_bitmask(mask, mask, nr_cpu_ids);
 	    ),
 	    TP_printk("irq=%u cpu=%u node=%d time=%llu load=%llu status=%s mask=%s",

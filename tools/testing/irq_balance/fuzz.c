@@ -23,7 +23,6 @@ int FUZZ_ENTRY(const uint8_t *data, size_t size)
 		abort();
 	irq_balance_settings_init(&opt.set);
 	/* The first byte chooses a few settings. */
-	opt.set.policy = data[0] % IRQ_BALANCE_NR_POLICIES;
 	opt.set.min_gain = data[0] >> 2;
 	if (!workload_read(&load, "fuzz", in, null) && load.end <= 20000)
 		sim_run(&load, &opt, null, &result);

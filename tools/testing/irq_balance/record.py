@@ -265,7 +265,7 @@ def verify(name):
         die('replay is not built', 'make -C tools/testing/irq_balance')
     text, command = read(name), [program]
     for pair in (re.search(r'^# set (.*)$', text, re.M) or [0, ''])[1].split():
-        command += ['--set', pair]
+        command += ['--program', pair[8:]] if pair.startswith('program=') else ['--set', pair]
     if '# propose ' in text:
         die(name + ' was recorded in state observe, in which nothing moves', 'record in state on')
     done = subprocess.run(command + [name], capture_output=True, text=True, check=False)

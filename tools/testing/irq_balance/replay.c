@@ -2,7 +2,7 @@
 /*
  * replay - run the planner on a workload
  *
- * Reads a workload and prints the decisions of the balancer. The policy is
+ * Reads a workload and prints the decisions of the balancer. The planner is
  * the kernel's own: the same files, compiled for user space.
  */
 #include <errno.h>
@@ -18,9 +18,10 @@ static void print_help(FILE *out)
 {
 	unsigned int i;
 
-	fputs("usage: replay [--own-pace] [--set KNOB=VALUE]... FILE\n"
+	fputs("usage: replay [--own-pace] [--program NAME] [--set KNOB=VALUE]... FILE\n"
 	      "FILE is a workload, or - for the standard input. --own-pace: passes when\n"
-	      "the balancer would make them, not those of a recording. Knobs:\n", out);
+	      "the balancer would make them, not those of a recording. --program: rotate,\n"
+	      "compact or keepoff plans, as loaded into a kernel. Knobs:\n", out);
 	for (i = 0; i < irq_balance_nr_knobs; i++) {
 		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
 
@@ -28,27 +29,28 @@ static void print_help(FILE *out)
 			knob->min, knob->max, knob->def);
 	}
 	fputs("  state            on, off or observe, default on\n"
-	      "  cpus             list of CPUs, default all\n"
-	      "policy is balance, rotate or compact, or its number.\n", out);
+	      "  cpus             list of CPUs, default all\n", out);
 }
 
-static int knob_value(const struct irq_balance_knob *knob, const char *word,
-		      u32 *value)
+/* The programs of bpf/ */
+extern const struct irq_balance_program rotate_program, compact_program, keepoff_program;
+static const struct irq_balance_program * const programs[] = {
+	&rotate_program, &compact_program, &keepoff_program,
+};
+
+static int choose_program(struct sim_options *opt, const char *name)
 {
 	unsigned int i;
-	u64 number;
 
-	if (!strcmp(knob->name, "policy")) {
-		for (i = 0; i < IRQ_BALANCE_NR_POLICIES; i++) {
-			if (!strcmp(word, irq_balance_policy_name(i))) {
-				*value = i;
-				return 0;
-			}
-		}
+	for (i = 0; i < ARRAY_SIZE(programs); i++) {
+		if (!strcmp(name, programs[i]->name))
+			opt->program = programs[i];
 	}
-	if (workload_number(word, knob->max, &number) || number < knob->min)
+	if (!opt->program && strcmp(name, "none")) {
+		fprintf(stderr, "replay: --program %s: expected rotate, compact, keepoff or none\n",
+			name);
 		return -1;
-	*value = number;
+	}
 	return 0;
 }
 
@@ -64,7 +66,7 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 		const char *eq = strchr(sets[i], '=');
 		const struct irq_balance_knob *knob;
 		char name[32] = "";
-		u32 value;
+		u64 value;
 
 		if (!eq) {
 			fprintf(stderr, EXPECTED "KNOB=VALUE\n", sets[i]);
@@ -89,12 +91,9 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 			fprintf(stderr, EXPECTED "the name of a knob\n", sets[i]);
 			return -1;
 		}
-		if (knob_value(knob, eq + 1, &value) ||
+		if (workload_number(eq + 1, knob->max, &value) ||
 		    irq_balance_settings_store(&opt->set, knob, value)) {
-			if (!strcmp(knob->name, "policy"))
-				fprintf(stderr, EXPECTED "balance, rotate or compact\n", sets[i]);
-			else
-				fprintf(stderr, EXPECTED "%u..%u\n", sets[i], knob->min, knob->max);
+			fprintf(stderr, EXPECTED "%u..%u\n", sets[i], knob->min, knob->max);
 			return -1;
 		}
 	}
@@ -119,6 +118,9 @@ int main(int argc, char **argv)
 		}
 		if (!strcmp(argv[i], "--own-pace")) {
 			opt.own_pace = true;
+		} else if (!strcmp(argv[i], "--program") && i + 1 < (unsigned int)argc) {
+			if (choose_program(&opt, argv[++i]))
+				return 2;
 		} else if (!strcmp(argv[i], "--set") && i + 1 < (unsigned int)argc &&
 		    nr < SETS_MAX) {
 			sets[nr++] = argv[++i];

@@ -345,7 +345,8 @@ static void one_pass(struct sim *s, bool kicked)
 		in->cpu = s->irqs[i].cpu;
 		in->time = s->irqs[i].time;
 		in->allowed = s->irqs[i].mask;
-		if (load->irqs[i].managed || load->irqs[i].pinned)
+		in->status = load->irqs[i].managed || load->irqs[i].pinned;
+		if (in->status)
 			in->allowed = NULL;
 	}
 	s->bal.kicked = kicked;
@@ -402,6 +403,7 @@ static void start(struct sim *s)
 	irq_balance_init(&s->bal, array(1, irq_balance_work_size(load->nr_irqs,
 								 load->nr_cpus)),
 			 load->nr_irqs, load->nr_cpus);
+	s->bal.program = s->opt->program;
 }
 
 /**

@@ -13,6 +13,7 @@ enum sim_state { SIM_OFF, SIM_ON, SIM_OBSERVE };
  * struct sim_options - options of a run
  * @set:	the balancer's settings
  * @state:	as the kernel's file of that name
+ * @program:	plans instead of the planner, NULL: none
  * @own_pace:	make passes at the balancer's own pace where the workload has
  *		recorded ones too
  * @cpus:	bitmap of CPU indices that the balancer may use, NULL: all
@@ -20,6 +21,7 @@ enum sim_state { SIM_OFF, SIM_ON, SIM_OBSERVE };
 struct sim_options {
 	struct irq_balance_settings	set;
 	enum sim_state			state;
+	const struct irq_balance_program *program;
 	bool				own_pace;
 	unsigned long			*cpus;
 };

@@ -87,8 +87,6 @@ static void random_world(struct world *w, u64 seed)
 		if (!rnd(30))
 			w->irqs[i].cpu = w->nr_cpus + rnd(3);
 	}
-	if (!rnd(4))
-		w->set.policy = rnd(3);
 }
 
 static u64 play(u64 seed, bool *moving)
@@ -108,7 +106,7 @@ static u64 play(u64 seed, bool *moving)
 	 */
 	for (i = 0; i < 8 && world_run(&w, 10000); i++)
 		;
-	*moving = i == 8 && w.set.policy != IRQ_BALANCE_POLICY_ROTATE;
+	*moving = i == 8;
 	if (w.wrong && !failure) {
 		snprintf(text, sizeof(text), "seed %llu: %s",
 			 (unsigned long long)seed, w.wrong);
@@ -291,7 +289,6 @@ static void test_idempotent(unsigned int seeds)
 		unsigned int again;
 
 		random_world(&w, seed);
-		w.set.policy = IRQ_BALANCE_POLICY_BALANCE;
 		world_pass(&w);
 		/* As in play(). */
 		for (i = 0; i < 5 && world_run(&w, 10000); i++)

@@ -14,7 +14,7 @@ RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'record.py')
 # Two interrupts take 30 % of CPU 0 each while CPU 1 idles; after more than
 # 100 ms of history one of them is moved. (ns, CPU of interrupt 24)
 PASSES = [(1000000000, 0), (1040400000, 0), (1090500000, 0), (1140900000, 0), (1190700000, 1), (1290800000, 1)]
-SETTINGS = 'policy=balance heavy=20 min_gain=50 interval_ms=50 compact_limit=50 rotate_ms=1000'
+SETTINGS = 'heavy=20 min_gain=50 interval_ms=50 program=none'
 FORMATS = {
     'tracefs': '           kirqd-85      [003] .....  %.6f: irq_balance_%s: %s\n',
     'trace-cmd': '           kirqd-85    [003] %.6f: irq_balance_%s:    %s\n',

@@ -2,6 +2,9 @@
 /*
  * Tests of the planner over time: averages, hysteresis, failed moves, policies, passes.
  */
+#include <errno.h>
+
+#include "program.h"
 #include "test.h"
 
 static void test_no_timer(void)
@@ -333,7 +336,6 @@ static void test_knobs(void)
 	}
 	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_WHY_LOCALITY), "locality"));
 	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_NR_WHYS), "unknown"));
-	EXPECT(!strcmp(irq_balance_policy_name(IRQ_BALANCE_POLICY_ROTATE), "rotate"));
 	report("knobs");
 }
 
@@ -527,97 +529,70 @@ static void test_step_500ms(void)
 	report("a step of twice the minimum gain settles in 500 ms");
 }
 
-static void test_rotate(void)
+static bool go;
+static int answers[10];
+
+/* Four CPUs, four interrupts on CPU 0; the second may not be moved */
+static void propose(struct irq_balance *bal, u64 now)
 {
+	struct irq_balance_ctx ctx;
+
+	irq_balance_ctx_init(&ctx, bal, now);
+	if (!go)
+		return;
+	go = false;
+	answers[0] = irq_balance_ctx_propose(&ctx, 99, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[1] = irq_balance_ctx_propose(&ctx, 1, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[2] = irq_balance_ctx_propose(&ctx, 0, 0, IRQ_BALANCE_WHY_PROGRAM);
+	answers[3] = irq_balance_ctx_propose(&ctx, 0, 4, IRQ_BALANCE_WHY_PROGRAM);
+	answers[4] = irq_balance_ctx_propose(&ctx, 0, 3, IRQ_BALANCE_WHY_PROGRAM);
+	answers[5] = irq_balance_ctx_propose(&ctx, 0, 2, IRQ_BALANCE_WHY_PROGRAM);
+	answers[6] = irq_balance_ctx_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_AFFINITY);
+	answers[7] = irq_balance_ctx_propose(&ctx, 2, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[8] = irq_balance_ctx_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_IMBALANCE);
+	answers[9] = irq_balance_ctx_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_PROGRAM);
+	EXPECT_EQ(ctx.proposals, 10);
+	EXPECT_EQ(ctx.refused, 9);
+}
+
+static void test_program(void)
+{
+	static const int expected[] = { -ENOENT, -EPERM, -EALREADY, -EACCES, -EACCES, -ENOSPC,
+					-EINVAL, -EBUSY, 0, -EALREADY };
+	const struct irq_balance_program program = { "test", propose };
 	struct world w;
 	unsigned int i;
 
 	world_init(&w, 4);
-	w.set.policy = IRQ_BALANCE_POLICY_ROTATE;
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 1, 300000000);
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 0, 100000000);
+	w.movable[1] = false;
+	w.cpus[3].usable = false;
+	w.cpus[2].full = true;
+	w.bal.program = &program;
 	world_pass(&w);
-	world_run(&w, 10500);
-	EXPECT(w.moves >= 16 && w.moves <= 22);
-	EXPECT(w.irqs[0].cpu != w.irqs[1].cpu);
-	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_WHY_ROTATE);
-	/* As many as CPUs: no turns. */
-	world_irq(&w, (w.irqs[0].cpu + 2) % 4, 300000000);
-	world_irq(&w, (w.irqs[1].cpu + 2) % 4, 300000000);
-	world_run(&w, 1500);
-	EXPECT_EQ(world_run(&w, 10000), 0);
-	finish(&w);
-	/* More than ever fitted into one pass. */
-	world_init(&w, 16);
-	w.set.policy = IRQ_BALANCE_POLICY_ROTATE;
-	for (i = 0; i < 12; i++)
-		world_irq(&w, i, 300000000);
-	world_pass(&w);
-	EXPECT(world_run(&w, 5000) >= 24);
-	EXPECT_EQ(world_worst(&w), 300000000);
-	finish(&w);
-	/* None, if one has nowhere to go and is in another one's way. */
-	world_init(&w, 3);
-	w.set.policy = IRQ_BALANCE_POLICY_ROTATE;
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 1, 300000000);
-	__clear_bit(2, w.mask[0]);
-	__clear_bit(0, w.mask[1]);
-	w.base[2] = 200000000;
-	world_pass(&w);
+	EXPECT_EQ(world_run(&w, 3000), 0);
+	w.state[2].hold = ~0ULL;
+	go = true;
+	world_run(&w, 300);
+	for (i = 0; i < ARRAY_SIZE(expected); i++)
+		EXPECT_EQ(answers[i], expected[i]);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT_EQ(w.irqs[0].cpu, 1);
+	EXPECT_EQ(w.state[3].why, IRQ_BALANCE_WHY_PROGRAM);
+	/* The planner does nothing as long as all may stay where they are, ... */
 	EXPECT_EQ(world_run(&w, 5000), 0);
-	__set_bit(0, w.mask[1]);
-	EXPECT(world_run(&w, 5000) > 0);
-	finish(&w);
-	report("policy rotate takes turns");
-}
-
-static void test_compact(void)
-{
-	struct world w;
-	unsigned int i, first;
-
-	world_init(&w, 8);
-	w.set.policy = IRQ_BALANCE_POLICY_COMPACT;
-	for (i = 0; i < 4; i++)
-		world_irq(&w, 2 * i, 100000000);
-	settle(&w);
-	first = w.irqs[0].cpu;
-	for (i = 0; i < 4; i++)
-		EXPECT_EQ(w.irqs[i].cpu, first);
-	EXPECT_EQ(world_run(&w, 60000), 0);
-	/* Too much for one: it balances. */
-	for (i = 0; i < 4; i++)
-		w.load[i] = 300000000;
-	world_run(&w, 2000);
-	EXPECT(world_worst(&w) <= 600000000);
-	finish(&w);
-	/* An interrupt that may not be there stays. */
-	world_init(&w, 8);
-	w.set.policy = IRQ_BALANCE_POLICY_COMPACT;
-	for (i = 0; i < 4; i++)
-		world_irq(&w, 2 * i, 100000000);
-	memset(w.mask[0], 0, sizeof(w.mask[0]));
-	__set_bit(0, w.mask[0]);
-	__set_bit(1, w.mask[0]);
-	memset(w.mask[3], 0, sizeof(w.mask[3]));
-	__set_bit(6, w.mask[3]);
-	__set_bit(7, w.mask[3]);
-	settle(&w);
-	EXPECT(w.irqs[0].cpu < 2);
-	EXPECT(w.irqs[3].cpu >= 6);
-	EXPECT(w.moves > 0);
-	finish(&w);
-	/* It does not keep what its CPU is forbidden to. */
-	world_init(&w, 4);
-	w.set.policy = IRQ_BALANCE_POLICY_COMPACT;
-	world_irq(&w, 0, 100000000);
-	settle(&w);
-	w.cpus[w.irqs[0].cpu].usable = false;
-	EXPECT_EQ(world_run(&w, 1000), 1);
+	/* ... places what may not, ... */
+	__clear_bit(1, w.mask[0]);
+	EXPECT(world_run(&w, 300) >= 1);
 	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_WHY_AFFINITY);
+	/* ... and goes on after the program. */
+	w.bal.program = NULL;
+	w.cpus[2].full = false;
+	w.state[2].hold = 0;
+	EXPECT(world_run(&w, 5000) >= 1);
 	finish(&w);
-	report("policy compact gathers, and lets go");
+	report("a program plans, inside the rules");
 }
 
 static void test_pace(void)
@@ -724,8 +699,7 @@ void test_time(void)
 	test_hold();
 	test_observe();
 	test_step_500ms();
-	test_rotate();
-	test_compact();
+	test_program();
 	test_pace();
 	test_measure();
 }

@@ -57,6 +57,7 @@ unsigned int world_irq(struct world *w, unsigned int cpu, u64 load)
 
 	w->irqs[i].irq = 16 + i;
 	w->irqs[i].node = -1;
+	w->irqs[i].irq = i;
 	w->irqs[i].cpu = cpu;
 	w->irqs[i].state = &w->state[i];
 	w->load[i] = load;
@@ -183,7 +184,7 @@ unsigned int world_pass(struct world *w)
 	w->moves += done;
 	if (done)
 		w->last_move = w->now;
-	if (!forced && w->set.policy != IRQ_BALANCE_POLICY_COMPACT)
+	if (!forced)
 		/* Averages are integers: a ppm is rounding. */
 		check(w, world_worst(w) <= before + before / 100000 + 1000,
 		      "made the worst CPU worse");

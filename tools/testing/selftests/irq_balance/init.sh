@@ -54,11 +54,18 @@ gets_spread() {
 	places "after about $((tries * 100)) ms"
 	is_spread
 }
-moves() { sed -n 's/^moves_rotate //p' /sys/kernel/debug/irq_balance/stats; }
+moves() { sed -n 's/^moves_affinity //p' /sys/kernel/debug/irq_balance/stats; }
+# Every interrupt moves all the time
 restless() {
-	for word in interval_ms=20 rotate_ms=20 policy=rotate state=on; do
-		echo "${word#*=}" >"$balancer/${word%=*}"
-	done
+	echo 20 >$balancer/interval_ms
+	echo on >$balancer/state
+	while :; do
+		for list in 0-N:1/2 1-N:1/2; do
+			echo $list >$balancer/cpus
+			usleep 100000
+		done
+	done &
+	restless=$!
 	raise 1
 }
 
@@ -111,7 +118,9 @@ sleep_and_wake() {
 	sleep 1
 	[ "$(moves)" -gt "$moved" ]
 	result $? "and the interrupts go on to move"
-	echo balance >$balancer/policy
+	kill $restless
+	wait $restless
+	echo 0-N >$balancer/cpus
 	gets_spread
 	result $? "they are spread"
 	raise 0

@@ -63,7 +63,7 @@ else
 		! on_any "${isolated[@]}"
 	result "isolated at boot: no interrupt is moved there" $? "$(traced move) moves"
 	quiet
-	echo balance >$BALANCER/policy
+	echo "$all" >$BALANCER/cpus
 fi
 
 # A partition of the last CPUs, not of those that were isolated at boot
@@ -84,8 +84,6 @@ if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers
 fi
 trap 'dissolve; cleanup' EXIT
 isolated=("${free[-2]}" "${free[-1]}")
-# The policy rotate needs fewer interrupts than CPUs
-[ ${#free[@]} -lt 5 ] || SOURCES=("${SOURCES[@]:0:${#free[@]} - 3}")
 put "${isolated[1]}"
 echo "${isolated[0]},${isolated[1]}" >$group/cpuset.cpus
 echo isolated >$group/cpuset.cpus.partition

@@ -260,15 +260,18 @@ stage() {
 	trace_start || skip_all "no tracepoints of the balancer"
 }
 
-# Settings with which every heavy interrupt moves all the time
+# Every heavy interrupt moves all the time, to and fro, until quiet() is called
 restless() {
-	local f
-	for f in policy rotate_ms interval_ms; do
-		save $BALANCER/$f
-	done
+	save $BALANCER/interval_ms
+	save $BALANCER/cpus
 	echo 20 >$BALANCER/interval_ms
-	echo 20 >$BALANCER/rotate_ms
-	echo rotate >$BALANCER/policy
+	while :; do
+		echo 0-N:1/2 >$BALANCER/cpus
+		sleep 0.1
+		echo 1-N:1/2 >$BALANCER/cpus
+		sleep 0.1
+	done &
+	LOADS+=($!)
 }
 
 places() { # where the interrupts are: "irq:cpu ..."

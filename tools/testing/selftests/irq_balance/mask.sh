@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The user's masks stay as they are while interrupts move. The policy "rotate"
-# moves every interrupt every few milliseconds.
+# The user's masks stay as they are while interrupts move, every tenth of a second.
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 

@@ -95,20 +95,19 @@ quiet
 find_sources 1
 [ ${#SOURCES[@]} = 1 ] || ktap_exit_fail_msg "no interrupt that can be raised"
 state on
-[ "$BREAK" = move ] && { echo rotate >$BALANCER/policy; echo 100 >$BALANCER/rotate_ms; }
 # Another interrupt may become heavy meanwhile: three attempts.
 for attempt in 1 2 3; do
 	sleep 1
 	trace_clear
 	before=$(places "${SOURCES[@]}")
 	load "$RATE" "${SOURCES[0]}"
+	[ "$BREAK" = move ] && restless
 	sleep 6
 	quiet
 	moved=$(moves_of "${SOURCES[0]}")
 	show_moves
 	[ "$before" = "$(places "${SOURCES[@]}")" ] && [ "$moved" = 0 ] && break
 done
-[ "$BREAK" = move ] && echo balance >$BALANCER/policy
 [ "$before" = "$(places "${SOURCES[@]}")" ] && [ "$moved" = 0 ]
 result "a lone hot interrupt does not move" $? "$moved moves in 6 s, attempt $attempt"
 

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupt balancing: policy as a BPF program
+ *
+ * While the link of a struct_ops map of type irq_balance_ops exists, its program plans
+ * instead of the planner, one program at a time. It is called at each pass; while no
+ * interrupt is heavy there is none. program.c checks what it proposes. A program that takes
+ * too long, or whose moves overload a CPU, is ejected: it is not called any more, and the
+ * planner goes on. A pass holds off CPU hotplug, so that only init() may sleep: a page
+ * fault could wait for a task that waits for hotplug.
+ */
+#define pr_fmt(fmt) "irq_balance: " fmt
+
+#include <linux/bpf.h>
+#include <linux/bpf_verifier.h>
+#include <linux/btf.h>
+#include <linux/btf_ids.h>
+#include <linux/init.h>
+#include <linux/sched/cputime.h>
+
+#include "core.h"
+#include "program.h"
+#include "trace.h"
+
+/* A call may take so long; what it takes longer adds up, to so much at most (ns) */
+#define IRQ_BALANCE_CALL_NS	(10 * NSEC_PER_MSEC)
+#define IRQ_BALANCE_LATE_NS	(50 * NSEC_PER_MSEC)
+
+/* So many passes in a row with a CPU above that load (ns/s) that it made so */
+#define IRQ_BALANCE_WORSE	20U
+#define IRQ_BALANCE_OVERLOAD	(IRQ_BALANCE_FULL / 10 * 8)
+
+enum irq_balance_exit_reason {
+	IRQ_BALANCE_EXIT_DETACHED,
+	IRQ_BALANCE_EXIT_SLOW,
+	IRQ_BALANCE_EXIT_WORSE,
+};
+
+/* How a program went, for its exit() */
+struct irq_balance_exit {
+	u32	reason;		/* enum irq_balance_exit_reason */
+	u64	passes;
+	u64	refused;	/* proposals */
+};
+
+struct irq_balance_ops {
+	s32	(*init)(void);		/* optional; not 0: the program is not loaded */
+	void	(*plan)(struct irq_balance_ctx *ctx);
+	void	(*exit)(struct irq_balance_exit *exit);	/* optional */
+	char	name[BPF_OBJ_NAME_LEN];	/* letters, digits, dots and underscores */
+};
+
+/* The loaded program; guarded by irq_balance_pass_mutex */
+static struct {
+	struct irq_balance_ops		*ops;	/* NULL: none */
+	struct irq_balance_program	program;
+	struct irq_balance_exit		exit;
+	u64				since;	/* clock (ns) of its first pass */
+	u64				worst;	/* load of the worst CPU then, ns/s */
+	u64				late;	/* see IRQ_BALANCE_LATE_NS */
+	unsigned int			worse;	/* see IRQ_BALANCE_WORSE */
+} irq_balance_bpf;
+
+static void irq_balance_bpf_end(enum irq_balance_exit_reason reason, const char *how)
+{
+	struct irq_balance_ops *ops = irq_balance_bpf.ops;
+
+	irq_balance_bpf.exit.reason = reason;
+	if (ops->exit)
+		ops->exit(&irq_balance_bpf.exit);
+	pr_info("program %s %s: %llu passes, %llu proposals refused\n", ops->name, how,
+		irq_balance_bpf.exit.passes, irq_balance_bpf.exit.refused);
+	irq_balance_bpf.ops = NULL;
+	irq_balance_map.policy.program = NULL;
+}
+
+/*
+ * Whether the worst CPU is overloaded, more than when the program was loaded, and the
+ * program moved an interrupt to it although that has a heavy one already
+ */
+static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map, u64 now)
+{
+	unsigned int cpu, worst, i, heavy = 0;
+	bool mine = false;
+
+	worst = cpumask_first(&map->usable);
+	if (worst >= nr_cpu_ids)
+		return false;
+	for_each_cpu(cpu, &map->usable)
+		worst = map->cpus[cpu].load > map->cpus[worst].load ? cpu : worst;
+	if (!irq_balance_bpf.since) {
+		irq_balance_bpf.since = now;
+		irq_balance_bpf.worst = map->cpus[worst].load;
+	}
+	for (i = 0; i < map->nr; i++) {
+		const struct irq_balance_state *st = map->irqs[i].state;
+
+		if (map->irqs[i].cpu != worst || !st->heavy)
+			continue;
+		heavy++;
+		mine |= st->moved >= irq_balance_bpf.since;
+	}
+	return mine && heavy > 1 &&
+	       map->cpus[worst].load > max(irq_balance_bpf.worst, IRQ_BALANCE_OVERLOAD);
+}
+
+static void irq_balance_bpf_plan(struct irq_balance *bal, u64 now)
+{
+	struct irq_balance_ctx ctx;
+	u64 start, spent;
+
+	irq_balance_bpf.worse++;
+	if (!irq_balance_bpf_is_worse(&irq_balance_map, now))
+		irq_balance_bpf.worse = 0;
+	if (irq_balance_bpf.worse >= IRQ_BALANCE_WORSE) {
+		irq_balance_bpf_end(IRQ_BALANCE_EXIT_WORSE, "ejected, it overloads a CPU");
+		return;
+	}
+
+	irq_balance_ctx_init(&ctx, bal, now);
+	start = task_sched_runtime(current);
+	irq_balance_bpf.ops->plan(&ctx);
+	spent = task_sched_runtime(current) - start;
+
+	irq_balance_bpf.exit.passes++;
+	irq_balance_bpf.exit.refused += ctx.refused;
+	irq_balance_bpf.late += spent;
+	irq_balance_bpf.late -= min(irq_balance_bpf.late, IRQ_BALANCE_CALL_NS);
+	if (irq_balance_bpf.late > IRQ_BALANCE_LATE_NS)
+		irq_balance_bpf_end(IRQ_BALANCE_EXIT_SLOW, "ejected, it takes too long");
+}
+
+__bpf_kfunc_start_defs();
+
+__bpf_kfunc struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index)
+{
+	return irq_balance_ctx_irq(ctx, index);
+}
+
+__bpf_kfunc struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu)
+{
+	return irq_balance_ctx_cpu(ctx, cpu);
+}
+
+__bpf_kfunc int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
+{
+	return irq_balance_ctx_check(ctx, irq, cpu);
+}
+
+__bpf_kfunc int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason)
+{
+	int ret = irq_balance_ctx_propose(ctx, irq, cpu, reason);
+
+	if (ret)
+		trace_irq_balance_fail(irq, cpu, ret);
+	return ret;
+}
+
+__bpf_kfunc_end_defs();
+
+BTF_KFUNCS_START(irq_balance_kfuncs)
+BTF_ID_FLAGS(func, bpf_irq_balance_irq, KF_RET_NULL)
+BTF_ID_FLAGS(func, bpf_irq_balance_cpu, KF_RET_NULL)
+BTF_ID_FLAGS(func, bpf_irq_balance_check)
+BTF_ID_FLAGS(func, bpf_irq_balance_propose)
+BTF_KFUNCS_END(irq_balance_kfuncs)
+
+static const struct btf_kfunc_id_set irq_balance_kfunc_set = {
+	.owner = THIS_MODULE, .set = &irq_balance_kfuncs,
+};
+
+static s32 irq_balance_stub_init(void)
+{
+	return 0;
+}
+
+static void irq_balance_stub_plan(struct irq_balance_ctx *ctx)
+{
+}
+
+static void irq_balance_stub_exit(struct irq_balance_exit *exit)
+{
+}
+
+static struct irq_balance_ops irq_balance_stubs = {
+	irq_balance_stub_init, irq_balance_stub_plan, irq_balance_stub_exit,
+};
+
+static const struct bpf_verifier_ops irq_balance_verifier_ops = {
+	.get_func_proto		= bpf_base_func_proto,
+	.is_valid_access	= bpf_tracing_btf_ctx_access,
+};
+
+static int irq_balance_bpf_init(struct btf *btf)
+{
+	return register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &irq_balance_kfunc_set);
+}
+
+static int irq_balance_bpf_check_member(const struct btf_type *t, const struct btf_member *member,
+					const struct bpf_prog *prog)
+{
+	bool init = __btf_member_bit_offset(t, member) / 8 == offsetof(struct irq_balance_ops, init);
+
+	return prog->sleepable && !init ? -EINVAL : 0;
+}
+
+static int irq_balance_bpf_init_member(const struct btf_type *t, const struct btf_member *member,
+				       void *kdata, const void *udata)
+{
+	const struct irq_balance_ops *from = udata;
+	struct irq_balance_ops *ops = kdata;
+
+	if (__btf_member_bit_offset(t, member) / 8 != offsetof(struct irq_balance_ops, name))
+		return 0;
+	return bpf_obj_name_cpy(ops->name, from->name, sizeof(ops->name)) > 0 ? 1 : -EINVAL;
+}
+
+static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
+{
+	struct irq_balance_ops *ops = kdata;
+
+	/* Without a link a program would outlive its owner */
+	if (!link)
+		return -EOPNOTSUPP;
+	if (!ops->plan || (ops->init && ops->init()))
+		return -EINVAL;
+
+	guard(mutex)(&irq_balance_pass_mutex);
+	if (irq_balance_bpf.ops)
+		return -EBUSY;
+	memset(&irq_balance_bpf, 0, sizeof(irq_balance_bpf));
+	irq_balance_bpf.ops = ops;
+	irq_balance_bpf.program.name = ops->name;
+	irq_balance_bpf.program.plan = irq_balance_bpf_plan;
+	irq_balance_map.policy.program = &irq_balance_bpf.program;
+	pr_info("program %s plans\n", ops->name);
+	irq_balance_replan();
+	return 0;
+}
+
+static void irq_balance_bpf_unreg(void *kdata, struct bpf_link *link)
+{
+	guard(mutex)(&irq_balance_pass_mutex);
+	/* It may have been ejected */
+	if (irq_balance_bpf.ops != kdata)
+		return;
+	irq_balance_bpf_end(IRQ_BALANCE_EXIT_DETACHED, "detached");
+	irq_balance_replan();
+}
+
+static struct bpf_struct_ops irq_balance_bpf_ops = {
+	.verifier_ops	= &irq_balance_verifier_ops,
+	.init		= irq_balance_bpf_init,
+	.check_member	= irq_balance_bpf_check_member,
+	.init_member	= irq_balance_bpf_init_member,
+	.reg		= irq_balance_bpf_reg,
+	.unreg		= irq_balance_bpf_unreg,
+	.cfi_stubs	= &irq_balance_stubs,
+	.name		= "irq_balance_ops",
+	.owner		= THIS_MODULE,
+};
+
+static int __init irq_balance_bpf_late_init(void)
+{
+	return register_bpf_struct_ops(&irq_balance_bpf_ops, irq_balance_ops);
+}
+late_initcall(irq_balance_bpf_late_init);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupt balancing: what a loaded program may do in a pass
+ *
+ * It reads interrupts and CPUs, and proposes moves. Each proposal is checked here, by the
+ * rules that hold for the planner as well. When the move is made, the mover checks again
+ * what may have changed since.
+ */
+#include <linux/bitmap.h>
+#include <linux/errno.h>
+#include <linux/types.h>
+
+#include "place.h"
+#include "program.h"
+
+/* What a pass takes of one program */
+#define PROPOSALS_MAX	4096U
+#define MOVES_MAX	64U
+
+void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now)
+{
+	*ctx = (struct irq_balance_ctx) {
+		.bal = bal, .set = bal->work->set, .now = now,
+		.nr_irqs = bal->work->nr_irqs, .nr_cpus = bal->work->nr_cpus,
+	};
+}
+
+/* The interrupt with that index, in rising order of numbers, NULL behind the last */
+struct irq_balance_irq *irq_balance_ctx_irq(struct irq_balance_ctx *ctx, u32 index)
+{
+	return index < ctx->nr_irqs ? &ctx->bal->work->irqs[index] : NULL;
+}
+
+/* The CPU with that number, NULL behind the last. One that is not possible is not usable. */
+struct irq_balance_cpu *irq_balance_ctx_cpu(struct irq_balance_ctx *ctx, u32 cpu)
+{
+	return cpu < ctx->nr_cpus ? (struct irq_balance_cpu *)&ctx->bal->work->cpus[cpu] : NULL;
+}
+
+static struct irq_balance_irq *irq_balance_ctx_find(struct irq_balance_ctx *ctx, u32 irq)
+{
+	u32 i, low = 0, high = ctx->nr_irqs;
+
+	while (low < high) {
+		i = low + (high - low) / 2;
+		if (ctx->bal->work->irqs[i].irq == irq)
+			return &ctx->bal->work->irqs[i];
+		if (ctx->bal->work->irqs[i].irq < irq)
+			low = i + 1;
+		else
+			high = i;
+	}
+	return NULL;
+}
+
+/**
+ * irq_balance_ctx_check - Whether an interrupt may be moved to a CPU in this pass
+ * @ctx:	the pass
+ * @irq:	number of the interrupt
+ * @cpu:	number of the CPU
+ *
+ * Return: 0; -ENOENT: the pass has no such interrupt; -EPERM: it may not be moved, see
+ * its status; -EBUSY: it rests, see &irq_balance_state.hold; -EALREADY: it is there, or a
+ * move was proposed; -EACCES: the CPU is not usable or not in the user's mask;
+ * -ENOSPC: it has no free vector; -E2BIG: the pass takes no more
+ */
+int irq_balance_ctx_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
+{
+	const struct irq_balance_irq *i = irq_balance_ctx_find(ctx, irq);
+	const struct irq_balance_cpu *c = irq_balance_ctx_cpu(ctx, cpu);
+
+	if (!i)
+		return -ENOENT;
+	if (!i->allowed || i->cpu >= ctx->nr_cpus)
+		return -EPERM;
+	if (ctx->now < i->state->hold)
+		return -EBUSY;
+	if (i->cpu == cpu || i->target != i->cpu)
+		return -EALREADY;
+	if (!c || !c->usable || !test_bit(cpu, i->allowed))
+		return -EACCES;
+	if (c->full)
+		return -ENOSPC;
+	if (ctx->bal->nr_moves >= MOVES_MAX || ctx->proposals >= PROPOSALS_MAX)
+		return -E2BIG;
+	return 0;
+}
+
+/**
+ * irq_balance_ctx_propose - Ask for a move
+ * @ctx:	the pass
+ * @irq:	number of the interrupt
+ * @cpu:	number of the CPU that it is to go to
+ * @reason:	IMBALANCE, CAPACITY, LOCALITY or PROGRAM of enum irq_balance_why, for the user
+ *
+ * Return: 0; -EINVAL: another reason; or as irq_balance_ctx_check()
+ */
+int irq_balance_ctx_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason)
+{
+	bool known = reason == IRQ_BALANCE_WHY_IMBALANCE || reason == IRQ_BALANCE_WHY_CAPACITY ||
+		     reason == IRQ_BALANCE_WHY_LOCALITY || reason == IRQ_BALANCE_WHY_PROGRAM;
+	int ret = known ? irq_balance_ctx_check(ctx, irq, cpu) : -EINVAL;
+
+	ctx->proposals += ctx->proposals < PROPOSALS_MAX;
+	ctx->refused += !!ret;
+	if (!ret)
+		irq_balance_ask(ctx->bal, irq_balance_ctx_find(ctx, irq), cpu, reason);
+	return ret;
+}

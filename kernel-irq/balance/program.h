@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Interrupt balancing: a pass, as a loaded program sees it */
+#ifndef _KERNEL_IRQ_BALANCE_PROGRAM_H
+#define _KERNEL_IRQ_BALANCE_PROGRAM_H
+
+#include "plan.h"
+
+/* A program can read this and what it points to, and change nothing */
+struct irq_balance_ctx {
+	struct irq_balance			*bal;
+	const struct irq_balance_settings	*set;
+	u64	now;		/* clock, ns */
+	u32	nr_irqs;	/* interrupts in this pass */
+	u32	nr_cpus;
+	u32	proposals;	/* so far */
+	u32	refused;	/* of them */
+};
+
+void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now);
+struct irq_balance_irq *irq_balance_ctx_irq(struct irq_balance_ctx *ctx, u32 index);
+struct irq_balance_cpu *irq_balance_ctx_cpu(struct irq_balance_ctx *ctx, u32 cpu);
+int irq_balance_ctx_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu);
+int irq_balance_ctx_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason);
+
+#endif /* _KERNEL_IRQ_BALANCE_PROGRAM_H */
