@@ -3,8 +3,8 @@
  * Interrupt balancing: what a loaded program may do in a pass
  *
  * It reads interrupts and CPUs, and proposes moves. Each proposal is checked here, by the
- * rules that hold for the planner as well. When the move is made, the mover checks again
- * what may have changed since.
+ * rules that hold for the planner as well. The mover checks again, as masks and CPUs may
+ * have changed since.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -13,7 +13,7 @@
 #include "place.h"
 #include "program.h"
 
-/* What a pass takes of one program */
+/* A pass accepts so many of each from a program */
 #define PROPOSALS_MAX	4096U
 #define MOVES_MAX	64U
 

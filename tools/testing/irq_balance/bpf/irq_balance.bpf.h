@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a policy for interrupt balancing is written with
+ * For policies for interrupt balancing
  *
  *	IRQ_BALANCE_PLAN(name) { ... }		the body of plan(ctx)
  *	IRQ_BALANCE_PROGRAM(name);		makes a program of it

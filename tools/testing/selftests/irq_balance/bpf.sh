@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# BPF programs plan, inside the rules, and the planner goes on after them. Needs
+# CONFIG_IRQ_BALANCE_BPF, bpftool ($BPFTOOL), the programs of tools/testing/irq_balance/bpf and
+# of bad.bpf.c ($BPF_OBJECTS, a directory), 4 CPUs, and QEMU's "edu" devices.
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+BPFTOOL=${BPFTOOL:-bpftool} PINS=/sys/fs/bpf/irq_balance_test HERE=/sys/kernel/debug/known_cost
+begin
+grep -qs irq_balance_ops "${BTF:-/sys/kernel/btf/vmlinux}" || skip_all "no CONFIG_IRQ_BALANCE_BPF"
+"$BPFTOOL" version >/dev/null 2>&1 || skip_all "no bpftool: BPFTOOL=path"
+[ -e "${BPF_OBJECTS:=$DIR}/hostile.bpf.o" ] || skip_all "no programs in $BPF_OBJECTS"
+insmod "$DIR/test_modules/known_cost.ko" || skip_all "no known_cost.ko"
+[ -d $PINS ] || mount -t bpf bpf /sys/fs/bpf 2>/dev/null
+trap 'detach; rmmod known_cost; cleanup' EXIT
+ktap_set_plan 21
+
+attach() { # program: its output is in $TMP/attach
+	mkdir -p $PINS
+	"$BPFTOOL" struct_ops register "$BPF_OBJECTS/$1.bpf.o" $PINS >"$TMP/attach" 2>&1
+	[ -e "$PINS/$1" ]
+}
+detach() { rm -rf $PINS; }
+logged() { dmesg | grep -q "irq_balance: program $1"; }
+wait_for() { # command...: for at most 20 s
+	local tries=0
+	until "$@" || [ $((tries += 1)) -gt 100 ]; do sleep 0.2; done
+	"$@"
+}
+mapfile -t irqs < <(awk '{ print $2 }' $HERE/account)
+work() { # hard_ns of each source, all on CPU 0, with all CPUs in the mask
+	local i state
+	value $BALANCER/state state
+	state off
+	echo 0 >$HERE/run
+	for i in "${!irqs[@]}"; do
+		echo "$1" >"$HERE/$i/hard_ns"
+		echo 500 >"$HERE/$i/rate"
+		echo 0 >"/proc/irq/${irqs[i]}/smp_affinity_list"
+	done
+	echo 1 >$HERE/run
+	sleep 0.2
+	for i in "${irqs[@]}"; do echo 0-3 >"/proc/irq/$i/smp_affinity_list"; done
+	state "$state"
+}
+are_apart() { [ "$(different_cpus "${irqs[@]:0:3}")" = 3 ]; }
+on_cpu0() { [ "$(places "${irqs[@]}" | grep -o :0 | wc -l)" = ${#irqs[@]} ]; }
+handled() { awk '{ print $6 }' $HERE/account; } # of each source
+
+trace_start || skip_all "no tracepoints of the balancer"
+state on
+work 160000
+
+attach rotate
+result "a program is attached" $? "$(tail -n 3 "$TMP/attach")"
+wait_for eval '[ "$(traced move)" -ge 8 ]'
+result "and plans" $? "$(traced move) moves"
+! grep ' irq_balance_move: ' "$TRACE/trace" | grep -qvE 'reason=(program|affinity)'
+result "and nothing else does" $? "$(show_moves)"
+! attach compact && grep -q 'Device or resource busy' "$TMP/attach"
+result "a second one is refused" $? "$(grep -i busy "$TMP/attach" | tail -n 1)"
+grep -o 'program=rotate' "$TRACE/trace" | head -n 1 | grep -q .
+result "its name is in the recording" $?
+state off
+sleep 1
+before=$(places "${irqs[@]}")
+trace_clear
+sleep 3
+[ "$before" = "$(places "${irqs[@]}")" ] && [ "$(traced plan)" = 0 ]
+result "off wins over it" $?
+state on
+detach
+wait_for logged 'rotate detached'
+result "it is detached with its link" $? "$(dmesg | grep -o 'irq_balance: program rotate d.*')"
+work 160000
+trace_clear
+wait_for are_apart
+result "then the planner goes on" $? "$(places "${irqs[@]}")"
+
+price() { # ns of a pass, over 2 s; needs CONFIG_SCHEDSTATS
+	local file ns now passes
+	file=/proc/$(pgrep kirqd)/schedstat
+	read -r ns _ 2>/dev/null <"$file" || return
+	passes=$(statistic passes)
+	sleep 2
+	read -r now _ <"$file"
+	echo $(((now - ns) / ($(statistic passes) - passes)))
+}
+price=$(price)
+attach compact
+wait_for eval '[ "$(different_cpus "${irqs[@]}")" -le 2 ]'
+result "compact gathers the interrupts" $? "$(places "${irqs[@]}"); ns of a pass: $price, with it $(price)"
+detach
+
+# A cgroup with the CPUs 0 and 1; then the real-time tasks, on CPU 3
+attach keepoff
+group=/sys/fs/cgroup/irq_balance_bpf
+mkdir -p $group
+taskset -c 0,1 sleep 1000 &
+LOADS+=($!)
+echo $! >$group/cgroup.procs
+id=$(stat -c %i $group)
+"$BPFTOOL" map update name cgroups key 0 0 0 0 value $((id % 256)) $((id / 256)) 0 0 0 0 0 0
+off_of() { # CPU...
+	local cpu
+	for cpu; do ! places "${irqs[@]}" | grep -q ":$cpu " || return; done
+}
+wait_for off_of 0 1
+result "keepoff keeps interrupts off the CPUs of a cgroup" $? "$(places "${irqs[@]}")"
+quiet
+taskset -c 3 chrt -f 1 sleep 1000 &
+LOADS+=($!)
+"$BPFTOOL" map update name cgroups key 0 0 0 0 value 1 0 0 0 0 0 0 0
+wait_for off_of 3
+result "... and of real-time tasks" $? "$(places "${irqs[@]}")"
+quiet
+rmdir $group
+detach
+
+# What a program cannot do. One interrupt is pinned, one opted out, one has a mask of two CPUs.
+work 160000
+pinned=${irqs[0]} out=${irqs[1]} two=${irqs[2]}
+echo 2 >"/proc/irq/$pinned/smp_affinity_list"
+echo 2,3 >"/proc/irq/$two/smp_affinity_list"
+echo 0 >"$IRQS/$out/balance"
+sleep 1
+masks >"$TMP/before"
+before=$(places "$pinned" "$out")
+trace_clear
+attach hostile
+r=0 end=$((SECONDS + 10))
+while [ $SECONDS -lt $end ]; do
+	[ "$(places "$pinned" "$out")" = "$before" ] || r=1
+	[[ $(cpu_of "$two") = [23] ]] || r=1
+done
+result "hostile: pinned, opted out and mask are respected" $r "$(places "${irqs[@]}")"
+masks >"$TMP/after"
+diff "$TMP/before" "$TMP/after" >"$TMP/diff"
+result "hostile: no mask has changed" $? "$(cat "$TMP/diff")"
+! grep -o 'irq_balance_move: irq=.*' "$TRACE/trace" | grep -E "irq=($pinned|$out) "
+result "hostile: no interrupt is moved that may not be" $? "$(traced move) moves, $(traced fail) refused"
+handled >"$TMP/handled"
+sleep 2
+handled | paste - "$TMP/handled" | awk '$1 - $2 < 100 { bad = 1 } END { exit bad || NR < 3 }'
+result "hostile: all interrupts are served" $? "$(handled | xargs)"
+echo 1 >"$IRQS/$out/balance"
+detach
+
+# Without a link in bpffs a program ends with its owner; and interrupts may end before it
+"$BPFTOOL" struct_ops register "$BPF_OBJECTS/rotate.bpf.o" >/dev/null 2>&1
+[ "$(dmesg | grep -c 'irq_balance: program rotate detached')" = 2 ]
+result "a program ends with its owner" $?
+attach rotate
+work 160000
+sleep 3
+rmmod known_cost && [ -e $PINS/rotate ] && insmod "$DIR/test_modules/known_cost.ko"
+result "interrupts are freed while a program plans" $?
+mapfile -t irqs < <(awk '{ print $2 }' $HERE/account)
+detach
+
+attach slow
+wait_for logged 'slow ejected, it takes too long'
+result "a program that loops is ejected" $? "$(dmesg | grep -o 'program slow .*' | tail -n 1)"
+detach
+
+# Three of 40 % each on one CPU
+work 800000
+wait_for are_apart
+attach pile
+wait_for logged 'pile ejected, it overloads a CPU' && wait_for are_apart
+result "a program that overloads a CPU is ejected, and the planner goes on" $? \
+	"$(places "${irqs[@]}") $(dmesg | grep -o 'program pile .*' | tail -n 1)"
+detach
+
+! attach write && grep -q 'only read is supported' "$TMP/attach"
+result "a program cannot write to the pass" $? "$(grep 'only read' "$TMP/attach" | tail -n 1)"
+! attach sleep && ! logged 'sleep plans'
+result "a program cannot sleep in a pass" $?
+
+ktap_finished
