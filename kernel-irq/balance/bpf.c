@@ -199,9 +199,9 @@ static int irq_balance_bpf_init(struct btf *btf)
 static int irq_balance_bpf_check_member(const struct btf_type *t, const struct btf_member *member,
 					const struct bpf_prog *prog)
 {
-	bool init = __btf_member_bit_offset(t, member) / 8 == offsetof(struct irq_balance_ops, init);
+	u32 offset = __btf_member_bit_offset(t, member) / 8;
 
-	return prog->sleepable && !init ? -EINVAL : 0;
+	return prog->sleepable && offset != offsetof(struct irq_balance_ops, init) ? -EINVAL : 0;
 }
 
 static int irq_balance_bpf_init_member(const struct btf_type *t, const struct btf_member *member,

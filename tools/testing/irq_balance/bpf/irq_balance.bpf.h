@@ -27,6 +27,9 @@ typedef __u8 u8;
 typedef __u32 u32;
 typedef __u64 u64;
 
+#define __aligned(x)	__attribute__((aligned(x)))
+#define __cleanup(f)	__attribute__((cleanup(f)))
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct irq_balance_settings {
 	u32	heavy;		/* per mille of a CPU from which an interrupt is heavy */
@@ -76,6 +79,13 @@ struct irq_balance_ctx {
 	u32	nr_cpus;
 };
 
+struct task_struct {
+	const void	*cpus_ptr;	/* a cpumask; as such clang would not emit its type */
+	int		nr_cpus_allowed;
+	int		prio;
+	u32		flags;
+};
+
 struct irq_balance_ops {
 	int	(*init)(void);
 	void	(*plan)(struct irq_balance_ctx *ctx);
@@ -96,30 +106,48 @@ extern int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu
 
 struct bpf_iter_num {
 	u64 opaque[1];
-} __attribute__((aligned(8)));
+} __aligned(8);
+
 extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
 extern int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym;
 extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
+
+/* For programs that look at tasks */
+#define PF_KTHREAD	0x00200000
+#define MAX_RT_PRIO	100
+
+struct cpumask {};
+struct cgroup {};
+struct bpf_iter_task {
+	u64 opaque[3];
+} __aligned(8);
+
+extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, u32 flags) __ksym;
+extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym;
+extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym;
+extern struct cgroup *bpf_cgroup_from_id(u64 id) __ksym;
+extern void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
+extern long bpf_task_under_cgroup(struct task_struct *task, struct cgroup *cgroup) __ksym;
+extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask) __ksym;
 
 /*
  * For each i from 0 to @end - 1, below @max, which the verifier can see. It needs the type
  * of the destructor as well.
  */
 #define FOR_EACH(i, end, max)									\
-	for (struct bpf_iter_num it_##i __attribute__((cleanup(bpf_iter_num_destroy))),		\
-	     *start_##i __attribute__((unused)) = (bpf_iter_num_new(&it_##i, 0, (end)),		\
-			(void)bpf_iter_num_destroy, NULL);					\
+	for (struct bpf_iter_num it_##i __cleanup(bpf_iter_num_destroy),			\
+	     *start_##i = (bpf_iter_num_new(&it_##i, 0, (end)), (void)bpf_iter_num_destroy, NULL);\
 	     ({ int *next = bpf_iter_num_next(&it_##i); if (next) i = *next;			\
-		next && i < (max); }); )
+		next && i < (max); }); (void)start_##i)
 
 #define WHY(name)	bpf_core_enum_value(enum irq_balance_why, IRQ_BALANCE_WHY_##name)
 #define IRQ_BALANCE_PLAN(word)									\
-	static inline __attribute__((always_inline)) void word##_do(struct irq_balance_ctx *);	\
+	static __always_inline void word##_do(struct irq_balance_ctx *);	\
 	SEC("struct_ops/plan") void word##_plan(u64 *args)					\
 	{											\
 		word##_do((struct irq_balance_ctx *)args[0]);					\
 	}											\
-	static inline void word##_do(struct irq_balance_ctx *ctx)
+	static __always_inline void word##_do(struct irq_balance_ctx *ctx)
 #define IRQ_BALANCE_PROGRAM(word)								\
 	char LICENSE[] SEC("license") = "GPL";							\
 	SEC(".struct_ops.link") struct irq_balance_ops word = {					\

@@ -22,30 +22,6 @@ static u32 best, full;		/* ... these CPUs */
 
 #ifdef __bpf__
 #define REALTIME	1
-#define MAX_RT_PRIO	100
-#define PF_KTHREAD	0x00200000
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct cpumask {};
-struct cgroup {};
-struct task_struct {
-	const void *cpus_ptr;	/* a struct cpumask; as such clang would not emit that type */
-	int nr_cpus_allowed;
-	int prio;
-	u32 flags;
-};
-#pragma clang attribute pop
-
-struct bpf_iter_task {
-	u64 opaque[3];
-} __attribute__((aligned(8)));
-extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, u32 flags) __ksym;
-extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym;
-extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym;
-extern struct cgroup *bpf_cgroup_from_id(u64 id) __ksym;
-extern void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
-extern long bpf_task_under_cgroup(struct task_struct *task, struct cgroup *cgroup) __ksym;
-extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask) __ksym;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -67,7 +43,7 @@ static void keep_off(struct irq_balance_ctx *ctx, struct task_struct *task)
 static void find_tasks(struct irq_balance_ctx *ctx, u32 key)
 {
 	u64 *id = bpf_map_lookup_elem(&cgroups, &key);
-	struct bpf_iter_task it __attribute__((cleanup(bpf_iter_task_destroy)));
+	struct bpf_iter_task it __cleanup(bpf_iter_task_destroy);
 	struct cgroup *cgroup = NULL;
 	struct task_struct *task;
 

@@ -12,7 +12,7 @@ grep -qs irq_balance_ops "${BTF:-/sys/kernel/btf/vmlinux}" || skip_all "no CONFI
 "$BPFTOOL" version >/dev/null 2>&1 || skip_all "no bpftool: BPFTOOL=path"
 [ -e "${BPF_OBJECTS:=$DIR}/hostile.bpf.o" ] || skip_all "no programs in $BPF_OBJECTS"
 insmod "$DIR/test_modules/known_cost.ko" || skip_all "no known_cost.ko"
-[ -d $PINS ] || mount -t bpf bpf /sys/fs/bpf 2>/dev/null
+[ -d $PINS ] || mount -t bpf bpffs /sys/fs/bpf 2>/dev/null
 trap 'detach; rmmod known_cost; cleanup' EXIT
 ktap_set_plan 21
 
@@ -90,7 +90,8 @@ price() { # ns of a pass, over 2 s; needs CONFIG_SCHEDSTATS
 price=$(price)
 attach compact
 wait_for eval '[ "$(different_cpus "${irqs[@]}")" -le 2 ]'
-result "compact gathers the interrupts" $? "$(places "${irqs[@]}"); ns of a pass: $price, with it $(price)"
+result "compact gathers the interrupts" $? "$(places "${irqs[@]}")"
+ktap_print_msg "ns of a pass: $price, with compact $(price)"
 detach
 
 # A cgroup with the CPUs 0 and 1; then the real-time tasks, on CPU 3
@@ -118,7 +119,7 @@ quiet
 rmdir $group
 detach
 
-# What a program cannot do. One interrupt is pinned, one opted out, one has a mask of two CPUs.
+# The limits of a program. One interrupt is pinned, one opted out, one has a mask of two CPUs.
 work 160000
 pinned=${irqs[0]} out=${irqs[1]} two=${irqs[2]}
 echo 2 >"/proc/irq/$pinned/smp_affinity_list"
@@ -139,7 +140,8 @@ masks >"$TMP/after"
 diff "$TMP/before" "$TMP/after" >"$TMP/diff"
 result "hostile: no mask has changed" $? "$(cat "$TMP/diff")"
 ! grep -o 'irq_balance_move: irq=.*' "$TRACE/trace" | grep -E "irq=($pinned|$out) "
-result "hostile: no interrupt is moved that may not be" $? "$(traced move) moves, $(traced fail) refused"
+result "hostile: no interrupt is moved that may not be" $? \
+	"$(traced move) moves, $(traced fail) refused"
 handled >"$TMP/handled"
 sleep 2
 handled | paste - "$TMP/handled" | awk '$1 - $2 < 100 { bad = 1 } END { exit bad || NR < 3 }'
