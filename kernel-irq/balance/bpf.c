@@ -130,33 +130,15 @@ static void irq_balance_bpf_plan(struct irq_balance *bal, u64 now)
 		irq_balance_bpf_end(IRQ_BALANCE_EXIT_SLOW, "ejected, it takes too long");
 }
 
-__bpf_kfunc_start_defs();
-
-__bpf_kfunc struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index)
-{
-	return irq_balance_ctx_irq(ctx, index);
-}
-
-__bpf_kfunc struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu)
-{
-	return irq_balance_ctx_cpu(ctx, cpu);
-}
-
-__bpf_kfunc int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
-{
-	return irq_balance_ctx_check(ctx, irq, cpu);
-}
-
+/* irq_balance_propose(), traced */
 __bpf_kfunc int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason)
 {
-	int ret = irq_balance_ctx_propose(ctx, irq, cpu, reason);
+	int ret = irq_balance_propose(ctx, irq, cpu, reason);
 
 	if (ret)
 		trace_irq_balance_fail(irq, cpu, ret);
 	return ret;
 }
-
-__bpf_kfunc_end_defs();
 
 BTF_KFUNCS_START(irq_balance_kfuncs)
 BTF_ID_FLAGS(func, bpf_irq_balance_irq, KF_RET_NULL)

@@ -7,6 +7,7 @@
  * have changed since.
  */
 #include <linux/bitmap.h>
+#include <linux/btf.h>
 #include <linux/errno.h>
 #include <linux/types.h>
 
@@ -26,13 +27,13 @@ void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, 
 }
 
 /* The interrupt with that index, in rising order of numbers, NULL behind the last */
-struct irq_balance_irq *irq_balance_ctx_irq(struct irq_balance_ctx *ctx, u32 index)
+__bpf_kfunc struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index)
 {
 	return index < ctx->nr_irqs ? &ctx->bal->work->irqs[index] : NULL;
 }
 
 /* The CPU with that number, NULL behind the last. One that is not possible is not usable. */
-struct irq_balance_cpu *irq_balance_ctx_cpu(struct irq_balance_ctx *ctx, u32 cpu)
+__bpf_kfunc struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu)
 {
 	return cpu < ctx->nr_cpus ? (struct irq_balance_cpu *)&ctx->bal->work->cpus[cpu] : NULL;
 }
@@ -54,7 +55,7 @@ static struct irq_balance_irq *irq_balance_ctx_find(struct irq_balance_ctx *ctx,
 }
 
 /**
- * irq_balance_ctx_check - Whether an interrupt may be moved to a CPU in this pass
+ * bpf_irq_balance_check - Whether an interrupt may be moved to a CPU in this pass
  * @ctx:	the pass
  * @irq:	number of the interrupt
  * @cpu:	number of the CPU
@@ -64,10 +65,10 @@ static struct irq_balance_irq *irq_balance_ctx_find(struct irq_balance_ctx *ctx,
  * move was proposed; -EACCES: the CPU is not usable or not in the user's mask;
  * -ENOSPC: it has no free vector; -E2BIG: the pass takes no more
  */
-int irq_balance_ctx_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
+__bpf_kfunc int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
 {
 	const struct irq_balance_irq *i = irq_balance_ctx_find(ctx, irq);
-	const struct irq_balance_cpu *c = irq_balance_ctx_cpu(ctx, cpu);
+	const struct irq_balance_cpu *c = bpf_irq_balance_cpu(ctx, cpu);
 
 	if (!i)
 		return -ENOENT;
@@ -87,19 +88,19 @@ int irq_balance_ctx_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
 }
 
 /**
- * irq_balance_ctx_propose - Ask for a move
+ * irq_balance_propose - Ask for a move
  * @ctx:	the pass
  * @irq:	number of the interrupt
  * @cpu:	number of the CPU that it is to go to
  * @reason:	IMBALANCE, CAPACITY, LOCALITY or PROGRAM of enum irq_balance_why, for the user
  *
- * Return: 0; -EINVAL: another reason; or as irq_balance_ctx_check()
+ * Return: 0; -EINVAL: another reason; or as bpf_irq_balance_check()
  */
-int irq_balance_ctx_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason)
+int irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason)
 {
 	bool known = reason == IRQ_BALANCE_WHY_IMBALANCE || reason == IRQ_BALANCE_WHY_CAPACITY ||
 		     reason == IRQ_BALANCE_WHY_LOCALITY || reason == IRQ_BALANCE_WHY_PROGRAM;
-	int ret = known ? irq_balance_ctx_check(ctx, irq, cpu) : -EINVAL;
+	int ret = known ? bpf_irq_balance_check(ctx, irq, cpu) : -EINVAL;
 
 	ctx->proposals += ctx->proposals < PROPOSALS_MAX;
 	ctx->refused += !!ret;

@@ -17,9 +17,10 @@ struct irq_balance_ctx {
 };
 
 void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now);
-struct irq_balance_irq *irq_balance_ctx_irq(struct irq_balance_ctx *ctx, u32 index);
-struct irq_balance_cpu *irq_balance_ctx_cpu(struct irq_balance_ctx *ctx, u32 cpu);
-int irq_balance_ctx_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu);
-int irq_balance_ctx_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason);
+struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index);
+struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu);
+int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu);
+int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason);
+int irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason);
 
 #endif /* _KERNEL_IRQ_BALANCE_PROGRAM_H */

@@ -541,16 +541,16 @@ static void propose(struct irq_balance *bal, u64 now)
 	if (!go)
 		return;
 	go = false;
-	answers[0] = irq_balance_ctx_propose(&ctx, 99, 1, IRQ_BALANCE_WHY_PROGRAM);
-	answers[1] = irq_balance_ctx_propose(&ctx, 1, 1, IRQ_BALANCE_WHY_PROGRAM);
-	answers[2] = irq_balance_ctx_propose(&ctx, 0, 0, IRQ_BALANCE_WHY_PROGRAM);
-	answers[3] = irq_balance_ctx_propose(&ctx, 0, 4, IRQ_BALANCE_WHY_PROGRAM);
-	answers[4] = irq_balance_ctx_propose(&ctx, 0, 3, IRQ_BALANCE_WHY_PROGRAM);
-	answers[5] = irq_balance_ctx_propose(&ctx, 0, 2, IRQ_BALANCE_WHY_PROGRAM);
-	answers[6] = irq_balance_ctx_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_AFFINITY);
-	answers[7] = irq_balance_ctx_propose(&ctx, 2, 1, IRQ_BALANCE_WHY_PROGRAM);
-	answers[8] = irq_balance_ctx_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_IMBALANCE);
-	answers[9] = irq_balance_ctx_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[0] = irq_balance_propose(&ctx, 99, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[1] = irq_balance_propose(&ctx, 1, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[2] = irq_balance_propose(&ctx, 0, 0, IRQ_BALANCE_WHY_PROGRAM);
+	answers[3] = irq_balance_propose(&ctx, 0, 4, IRQ_BALANCE_WHY_PROGRAM);
+	answers[4] = irq_balance_propose(&ctx, 0, 3, IRQ_BALANCE_WHY_PROGRAM);
+	answers[5] = irq_balance_propose(&ctx, 0, 2, IRQ_BALANCE_WHY_PROGRAM);
+	answers[6] = irq_balance_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_AFFINITY);
+	answers[7] = irq_balance_propose(&ctx, 2, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[8] = irq_balance_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_IMBALANCE);
+	answers[9] = irq_balance_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_PROGRAM);
 	EXPECT_EQ(ctx.proposals, 10);
 	EXPECT_EQ(ctx.refused, 9);
 }

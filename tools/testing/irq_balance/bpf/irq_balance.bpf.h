@@ -159,10 +159,7 @@ extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask) __ksym;
 
 #include "program.h"
 
-#define bpf_irq_balance_irq	irq_balance_ctx_irq
-#define bpf_irq_balance_cpu	irq_balance_ctx_cpu
-#define bpf_irq_balance_check	irq_balance_ctx_check
-#define bpf_irq_balance_propose	irq_balance_ctx_propose
+#define bpf_irq_balance_propose	irq_balance_propose
 #define FOR_EACH(i, end, max)	for (i = 0; i < (end) && i < (max); i++)
 #define WHY(name)		IRQ_BALANCE_WHY_##name
 #define barrier_var(var)	((void)(var))
