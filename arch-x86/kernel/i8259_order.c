@@ -52,8 +52,9 @@
  * A line is late if L > DEADLINE. The deadline is the line's period, 10^6 /
  * RATE, unless the user sets another one: a UART with room for 8 more characters,
  * which arrive at 6700 per second, has 8 / 6700 s = 1194 us. A line without a
- * rate and without a deadline is never late. The best order is the one with the
- * smallest worst L / DEADLINE of all lines.
+ * rate and without a deadline is never late. A line is also late if it and the
+ * lines ahead need more than the whole CPU: it cannot keep up with its requests.
+ * The best order is the one with the smallest worst L / DEADLINE of all lines.
  */
 
 #define USEC		1000000U
@@ -308,6 +309,7 @@ void i8259_order_latency(struct i8259_order order, const struct i8259_line lines
 {
 	const struct i8259_ratio in_time = { .us = 1, .num = 1, .den = 1 };
 	u8 irqs[I8259_NR_DEVICES];
+	u64 load = 0;
 
 	latency[I8259_CASCADE] = (struct i8259_latency){ .verdict = I8259_UNUSED };
 
@@ -317,11 +319,14 @@ void i8259_order_latency(struct i8259_order order, const struct i8259_line lines
 		struct i8259_latency *l = &latency[irqs[rank]];
 
 		l->us = 0;
+		/* Cut off above the whole CPU, so that no sum overflows */
+		if (line->used)
+			load = min(load + (u64)line->cost_us * line->rate_hz, USEC + 1ULL);
 		if (!line->used)
 			l->verdict = I8259_UNUSED;
 		else if (!i8259_rank_latency(irqs, rank, lines, &l->us))
 			l->verdict = I8259_UNBOUNDED;
-		else if (i8259_ratio_cmp(i8259_line_ratio(line, l->us), in_time) > 0)
+		else if (load > USEC || i8259_ratio_cmp(i8259_line_ratio(line, l->us), in_time) > 0)
 			l->verdict = I8259_LATE;
 		else
 			l->verdict = I8259_OK;

@@ -240,6 +240,23 @@ static void test_unbounded(struct kunit *test)
 	expect_latency(test, (struct i8259_order){ 3, 8 }, lines, 3, I8259_LATE, U32_MAX);
 }
 
+/* A line that waits for nothing, and cannot keep up */
+static void test_overrun(struct kunit *test)
+{
+	struct i8259_line lines[I8259_NR_LINES] = {
+		[0]	= LINE(100, 1000),
+		[3]	= LINE(900, 1000),
+		[4]	= LINE(0, 0),
+	};
+
+	expect_latency(test, I8259_ORDER_DEFAULT, lines, 3, I8259_OK, 100);
+	lines[3].cost_us = 901;
+	expect_latency(test, I8259_ORDER_DEFAULT, lines, 3, I8259_LATE, 100);
+	expect_latency(test, (struct i8259_order){ 3, 8 }, lines, 3, I8259_OK, 100);
+	lines[3].rate_hz = 2000;
+	expect_latency(test, (struct i8259_order){ 3, 8 }, lines, 3, I8259_LATE, 100);
+}
+
 /* The largest numbers that are bounded */
 static void test_latency_huge(struct kunit *test)
 {
@@ -400,6 +417,7 @@ static struct kunit_case i8259_order_cases[] = {
 	KUNIT_CASE(test_latency_repeat),
 	KUNIT_CASE(test_deadline),
 	KUNIT_CASE(test_unbounded),
+	KUNIT_CASE(test_overrun),
 	KUNIT_CASE(test_latency_huge),
 	KUNIT_CASE(test_best),
 	KUNIT_CASE(test_ratio),
