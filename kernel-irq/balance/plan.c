@@ -519,9 +519,11 @@ static enum irq_balance_why irq_balance_why_home(const struct irq_balance_work *
 {
 	u32 pos;
 
+	if (it->held)
+		return IRQ_BALANCE_WHY_NODE;
 	for (pos = it->first; pos < it->end; pos++) {
 		if (pos != it->home && irq_balance_may(w, it, pos))
-			return it->held ? IRQ_BALANCE_WHY_NODE : IRQ_BALANCE_WHY_BEST;
+			return IRQ_BALANCE_WHY_BEST;
 	}
 	return IRQ_BALANCE_WHY_FULL;
 }

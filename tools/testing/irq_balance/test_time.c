@@ -273,6 +273,18 @@ static void test_why(void)
 		;
 	EXPECT(i < 10);
 	finish(&w);
+	/* One allowed CPU on its node, and one on another. */
+	world_init(&w, 2);
+	w.cpus[0].node = 0;
+	w.cpus[1].node = 1;
+	world_irq(&w, 0, 100000000);
+	world_irq(&w, 0, 100000000);
+	w.irqs[0].node = 0;
+	w.irqs[1].node = 0;
+	world_pass(&w);
+	EXPECT_EQ(world_run(&w, 3000), 0);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_NODE);
+	finish(&w);
 	report("it says why one stays");
 }
 
@@ -542,15 +554,15 @@ static void propose(struct irq_balance *bal, u64 now)
 		return;
 	go = false;
 	answers[0] = irq_balance_propose(&ctx, 99, 1, IRQ_BALANCE_WHY_PROGRAM);
-	answers[1] = irq_balance_propose(&ctx, 1, 1, IRQ_BALANCE_WHY_PROGRAM);
-	answers[2] = irq_balance_propose(&ctx, 0, 0, IRQ_BALANCE_WHY_PROGRAM);
-	answers[3] = irq_balance_propose(&ctx, 0, 4, IRQ_BALANCE_WHY_PROGRAM);
-	answers[4] = irq_balance_propose(&ctx, 0, 3, IRQ_BALANCE_WHY_PROGRAM);
-	answers[5] = irq_balance_propose(&ctx, 0, 2, IRQ_BALANCE_WHY_PROGRAM);
-	answers[6] = irq_balance_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_AFFINITY);
-	answers[7] = irq_balance_propose(&ctx, 2, 1, IRQ_BALANCE_WHY_PROGRAM);
-	answers[8] = irq_balance_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_IMBALANCE);
-	answers[9] = irq_balance_propose(&ctx, 0, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[1] = irq_balance_propose(&ctx, 17, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[2] = irq_balance_propose(&ctx, 16, 0, IRQ_BALANCE_WHY_PROGRAM);
+	answers[3] = irq_balance_propose(&ctx, 16, 4, IRQ_BALANCE_WHY_PROGRAM);
+	answers[4] = irq_balance_propose(&ctx, 16, 3, IRQ_BALANCE_WHY_PROGRAM);
+	answers[5] = irq_balance_propose(&ctx, 16, 2, IRQ_BALANCE_WHY_PROGRAM);
+	answers[6] = irq_balance_propose(&ctx, 16, 1, IRQ_BALANCE_WHY_AFFINITY);
+	answers[7] = irq_balance_propose(&ctx, 18, 1, IRQ_BALANCE_WHY_PROGRAM);
+	answers[8] = irq_balance_propose(&ctx, 16, 1, IRQ_BALANCE_WHY_IMBALANCE);
+	answers[9] = irq_balance_propose(&ctx, 16, 1, IRQ_BALANCE_WHY_PROGRAM);
 	EXPECT_EQ(ctx.proposals, 10);
 	EXPECT_EQ(ctx.refused, 9);
 }

@@ -57,7 +57,6 @@ unsigned int world_irq(struct world *w, unsigned int cpu, u64 load)
 
 	w->irqs[i].irq = 16 + i;
 	w->irqs[i].node = -1;
-	w->irqs[i].irq = i;
 	w->irqs[i].cpu = cpu;
 	w->irqs[i].state = &w->state[i];
 	w->load[i] = load;
