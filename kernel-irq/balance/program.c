@@ -23,6 +23,7 @@ void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, 
 	*ctx = (struct irq_balance_ctx) {
 		.bal = bal, .set = bal->work->set, .now = now,
 		.nr_irqs = bal->work->nr_irqs, .nr_cpus = bal->work->nr_cpus,
+		.generation = bal->generation,
 	};
 }
 

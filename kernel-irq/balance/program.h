@@ -12,6 +12,7 @@ struct irq_balance_ctx {
 	u64	now;		/* clock, ns */
 	u32	nr_irqs;	/* interrupts in this pass */
 	u32	nr_cpus;
+	u32	generation;	/* differs after each start, which voids all loads */
 	u32	proposals;	/* so far */
 	u32	refused;	/* of them */
 };

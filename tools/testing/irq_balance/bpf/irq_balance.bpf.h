@@ -77,6 +77,7 @@ struct irq_balance_ctx {
 	u64	now;		/* clock, ns */
 	u32	nr_irqs;
 	u32	nr_cpus;
+	u32	generation;	/* differs after each start, which voids all loads */
 };
 
 struct task_struct {

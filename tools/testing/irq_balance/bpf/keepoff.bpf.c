@@ -13,6 +13,7 @@
 
 #define SCAN_NS	1000000000ULL
 #define NOWHERE	CPUS_MAX
+#define NOTHING	100000		/* ns/s, 0.01 % of a CPU; less is not recorded */
 
 static u8 kept[CPUS_MAX];	/* generation of the scan that found it */
 static u8 scan;
@@ -112,7 +113,7 @@ IRQ_BALANCE_PLAN(keepoff)
 	}
 	FOR_EACH(i, ctx->nr_irqs, IRQS_MAX) {
 		irq = bpf_irq_balance_irq(ctx, i);
-		if (!irq || irq->status || irq->cpu >= CPUS_MAX)
+		if (!irq || irq->status || irq->load < NOTHING || irq->cpu >= CPUS_MAX)
 			continue;
 		if (AT(kept, irq->cpu) != scan && !(most && irq->cpu == full && is_movable(irq)))
 			continue;

@@ -10,6 +10,7 @@
 #define TURN_NS	2000000000ULL
 
 static u64 turned;
+static u32 generation;
 static u8 taken[CPUS_MAX];
 static u32 heavy, usable;
 
@@ -33,8 +34,9 @@ IRQ_BALANCE_PLAN(rotate)
 	struct irq_balance_irq *irq;
 	struct irq_balance_cpu *cpu;
 
-	if (!turned || turned > ctx->now)
+	if (generation != ctx->generation)
 		turned = ctx->now;
+	generation = ctx->generation;
 	if (ctx->now - turned < TURN_NS)
 		return;
 	turned = ctx->now;
