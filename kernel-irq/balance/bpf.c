@@ -72,6 +72,7 @@ static void irq_balance_bpf_end(enum irq_balance_exit_reason reason, const char 
 		irq_balance_bpf.exit.passes, irq_balance_bpf.exit.refused);
 	irq_balance_bpf.ops = NULL;
 	irq_balance_map.policy.program = NULL;
+	irq_balance_replan();
 }
 
 /*
@@ -156,13 +157,8 @@ static s32 irq_balance_stub_init(void)
 	return 0;
 }
 
-static void irq_balance_stub_plan(struct irq_balance_ctx *ctx)
-{
-}
-
-static void irq_balance_stub_exit(struct irq_balance_exit *exit)
-{
-}
+static void irq_balance_stub_plan(struct irq_balance_ctx *ctx) { }
+static void irq_balance_stub_exit(struct irq_balance_exit *exit) { }
 
 static struct irq_balance_ops irq_balance_stubs = {
 	irq_balance_stub_init, irq_balance_stub_plan, irq_balance_stub_exit,
@@ -214,8 +210,10 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 	irq_balance_bpf.ops = ops;
 	irq_balance_bpf.program.name = ops->name;
 	irq_balance_bpf.program.plan = irq_balance_bpf_plan;
-	irq_balance_map.policy.program = &irq_balance_bpf.program;
 	pr_info("program %s plans\n", ops->name);
+	irq_balance_map.policy.program = &irq_balance_bpf.program;
+	/* The planner's moves have their interrupts rest no longer */
+	irq_balance_map.policy.changed = true;
 	irq_balance_replan();
 	return 0;
 }
@@ -227,7 +225,6 @@ static void irq_balance_bpf_unreg(void *kdata, struct bpf_link *link)
 	if (irq_balance_bpf.ops != kdata)
 		return;
 	irq_balance_bpf_end(IRQ_BALANCE_EXIT_DETACHED, "detached");
-	irq_balance_replan();
 }
 
 static struct bpf_struct_ops irq_balance_bpf_ops = {
