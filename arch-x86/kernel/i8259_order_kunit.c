@@ -8,6 +8,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
+#include <linux/string.h>
 #include <linux/time64.h>
 
 #include "i8259_order.h"
@@ -108,7 +109,11 @@ static void test_parse_bad(struct kunit *test)
 		"Auto", "autos", "aut", "offf", "defaults", "none", "off,14", "3,auto",
 	};
 	const struct i8259_choice before = { I8259_MODE_AUTO, { 5, 10 } };
+	const char *long_number = "70";
+	u8 number = 9;
 
+	KUNIT_EXPECT_EQ(test, i8259_number_parse(&long_number, 0, 7, &number), -EINVAL);
+	KUNIT_EXPECT_EQ(test, number, 9);
 	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct i8259_choice choice = before;
 
@@ -147,10 +152,18 @@ static void test_faq_latency(struct kunit *test)
 		[12]	= LINE(300, 20),
 		[14]	= LINE(500, 30),
 	};
+	struct i8259_line unused[I8259_NR_LINES];
 	struct i8259_ratio worst, before;
 	struct i8259_order best;
 
 	expect_latency(test, I8259_ORDER_DEFAULT, lines, 3, I8259_LATE, 1310);
+	/* The load of lines that are not used does not count, ahead or behind */
+	memcpy(unused, lines, sizeof(unused));
+	for (unsigned int irq = 4; irq < 12; irq++) {
+		unused[irq].cost_us = U32_MAX;
+		unused[irq].rate_hz = U32_MAX;
+	}
+	expect_latency(test, I8259_ORDER_DEFAULT, unused, 3, I8259_LATE, 1310);
 	expect_latency(test, (struct i8259_order){ 3, 14 }, lines, 3, I8259_OK, 500);
 
 	best = i8259_order_best(lines, &worst);
@@ -310,6 +323,12 @@ static void test_ratio(struct kunit *test)
 	struct i8259_ratio a = { .us = 2, .num = 1, .den = 3 };
 	struct i8259_ratio b = { .us = 4, .num = 1, .den = 6 };
 	struct i8259_ratio never = { .unbounded = true, .den = 1 };
+	static const u32 factors[][4] = {
+		{ 268435399, 536870909, 4294967291U, 4294967279U },
+		{ 123456789, 362436069, 2463534242U, 3735928559U },
+		{ 0xfffffff, 0x1fffffff, U32_MAX, 0x80000001 },
+		{ 3, 5, U32_MAX, U32_MAX },
+	};
 
 	KUNIT_EXPECT_EQ(test, i8259_ratio_cmp(a, b), 0);
 	KUNIT_EXPECT_EQ(test, i8259_ratio_permille(a), 666);
@@ -329,6 +348,20 @@ static void test_ratio(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i8259_ratio_cmp(a, b), 0);
 	b.den--;
 	KUNIT_EXPECT_LT(test, i8259_ratio_cmp(a, b), 0);
+
+	/* Equal products of different factors, and one more or less */
+	for (unsigned int i = 0; i < ARRAY_SIZE(factors); i++) {
+		const u32 *f = factors[i];
+
+		a = (struct i8259_ratio){ .us = (u64)f[0] * f[1], .num = f[2], .den = f[3] };
+		b = (struct i8259_ratio){ .us = (u64)f[0] * f[2], .num = f[1], .den = f[3] };
+		KUNIT_EXPECT_EQ(test, i8259_ratio_cmp(a, b), 0);
+		KUNIT_EXPECT_EQ(test, i8259_ratio_cmp(b, a), 0);
+		a.us++;
+		KUNIT_EXPECT_GT(test, i8259_ratio_cmp(a, b), 0);
+		a.us -= 2;
+		KUNIT_EXPECT_LT(test, i8259_ratio_cmp(a, b), 0);
+	}
 
 	/* They differ by a carry between the words */
 	a = (struct i8259_ratio){ .us = 8446509, .num = 3740752219U, .den = 4126988593U };
@@ -378,11 +411,17 @@ static void test_auto(struct kunit *test)
 		[3]	= LINE(20, 838, 1194),
 		[14]	= LINE(800, 30),
 	};
-	/* 500/1194 in any order but that of the best, 450/1194: no eighth */
+	/* 400/1194 in any order but that of the best, 350/1194: an eighth */
+	static const struct i8259_line eighth[I8259_NR_LINES] = {
+		[0]	= LINE(50, 10),
+		[3]	= LINE(20, 838, 1194),
+		[14]	= LINE(350, 30),
+	};
+	/* 401/1194 and 351/1194: less */
 	static const struct i8259_line close_lines[I8259_NR_LINES] = {
 		[0]	= LINE(50, 10),
 		[3]	= LINE(20, 838, 1194),
-		[14]	= LINE(450, 30),
+		[14]	= LINE(351, 30),
 	};
 	static const struct i8259_line idle[I8259_NR_LINES] = { };
 	const struct i8259_order now = I8259_ORDER_DEFAULT;
@@ -401,7 +440,8 @@ static void test_auto(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, i8259_auto_step(&worse, now, idle, &next));
 	KUNIT_EXPECT_EQ(test, first_change(&worse, now, lines, &next), 3);
 
-	/* Better, but not by an eighth */
+	/* Better by an eighth, and by less */
+	KUNIT_EXPECT_EQ(test, first_change(&worse, now, eighth, &next), 3);
 	best = i8259_order_best(close_lines, &worst);
 	KUNIT_EXPECT_LT(test, i8259_ratio_cmp(worst, i8259_order_worst(now, close_lines, NULL)), 0);
 	KUNIT_EXPECT_EQ(test, first_change(&worse, now, close_lines, &next), 0);

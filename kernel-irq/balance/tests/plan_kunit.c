@@ -105,26 +105,7 @@ static unsigned int machine_run(struct machine *m, unsigned int ms)
 	return moves;
 }
 
-/*
- * The mail of 2003 on the balancer of 2.5.52: "the chance of each of these
- * heavy interrupt sources moving to separate CPUs is (4/4)*(3/4)*(2/4)*(1/4)
- * = 3/16". That product is 3/32: four land apart in 24 of 256 cases, and
- * collide in 90.6 % of them, not in 81.25 %. Two on two CPUs: 1/2.
- */
-static void balance_plan_odds(struct kunit *test)
-{
-	unsigned int i, apart = 0;
-
-	for (i = 0; i < 256; i++)
-		apart += (BIT(i & 3) | BIT((i >> 2) & 3) | BIT((i >> 4) & 3) |
-			  BIT((i >> 6) & 3)) == 0xf;
-	KUNIT_EXPECT_EQ(test, apart * 32, 256 * 3);
-	for (i = 0, apart = 0; i < 4; i++)
-		apart += (i & 1) != (i >> 1);
-	KUNIT_EXPECT_EQ(test, apart * 2, 4);
-}
-
-/* From each of the 256 placements of four on four CPUs, not from 24 only. */
+/* From each of the 256 placements of four on four CPUs. */
 static void balance_plan_four_on_four(struct kunit *test)
 {
 	unsigned int i, j, seen;
@@ -343,7 +324,6 @@ static void balance_plan_idle(struct kunit *test)
 }
 
 static struct kunit_case balance_plan_cases[] = {
-	KUNIT_CASE(balance_plan_odds),
 	KUNIT_CASE(balance_plan_four_on_four),
 	KUNIT_CASE(balance_plan_packages),
 	KUNIT_CASE(balance_plan_two_packages),

@@ -5,10 +5,12 @@
 
 #include <string.h>
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 #define BITS_PER_LONG		(8 * sizeof(long))
 #define BITS_TO_LONGS(nr)	(((nr) + BITS_PER_LONG - 1) / BITS_PER_LONG)
+#define DECLARE_BITMAP(name, bits)	unsigned long name[BITS_TO_LONGS(bits)]
 
 static inline void __set_bit(unsigned long nr, unsigned long *bits)
 {
@@ -28,6 +30,21 @@ static inline bool test_bit(unsigned long nr, const unsigned long *bits)
 static inline void bitmap_zero(unsigned long *bits, unsigned int size)
 {
 	memset(bits, 0, BITS_TO_LONGS(size) * sizeof(*bits));
+}
+
+static inline void bitmap_fill(unsigned long *bits, unsigned int size)
+{
+	unsigned int nr;
+
+	bitmap_zero(bits, size);
+	for (nr = 0; nr < size; nr++)
+		__set_bit(nr, bits);
+}
+
+static inline void bitmap_clear(unsigned long *bits, unsigned int from, unsigned int nr)
+{
+	while (nr--)
+		__clear_bit(from + nr, bits);
 }
 
 static inline unsigned long find_next_bit(const unsigned long *bits,

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #define U32_MAX			((u32)~0U)
+#define U64_MAX			((u64)~0ULL)
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 #define min_t(type, a, b) ({			\
