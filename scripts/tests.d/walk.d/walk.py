@@ -6,7 +6,7 @@ Runs in a guest whose machine is busy. A block of commands is one that follows
 a mark, in .rst files ".. walk" and in .md files "<!-- walk -->". Lines that
 begin with "# " or "$ " are commands; they run in one shell, the block goes on
 where the last one ended. Other lines are what is printed: a number stands for
-any number, "..." for any lines.
+any number, but one of two digits or more for none that is 0; "..." for any lines.
 
 Also, everything that the documentation names in /sys/kernel/irq_balance/ or
 /sys/kernel/irq/N/ has to be there, and the other way round: what is there is
@@ -65,8 +65,9 @@ def pattern(lines):
         if line == '...':
             parts.append(r'(?:.*\n)*?')
         else:
-            words = [r'\s+'.join(re.escape(w) for w in part.split(' ')) for part in re.split(r'\d+', line)]
-            parts.append(r'\s*' + r'\d+'.join(words) + r'\s*\n')
+            text = [r'\s+'.join(map(re.escape, word.split(' '))) if not word.isdigit() else r'\d+' if len(word) == 1 else r'\d*[1-9]\d*'
+                    for word in re.findall(r'\d+|\D+', line)]
+            parts.append(r'\s*' + ''.join(text) + r'\s*\n')
     return ''.join(parts)
 
 
