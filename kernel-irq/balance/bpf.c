@@ -52,7 +52,8 @@ struct irq_balance_ops {
 
 /* The loaded program; guarded by irq_balance_pass_mutex */
 static struct {
-	struct irq_balance_ops		*ops;	/* NULL: none */
+	struct bpf_link			*link;	/* NULL: there is none */
+	struct irq_balance_ops		*ops;
 	struct irq_balance_program	program;
 	struct irq_balance_exit		exit;
 	u64				since;	/* clock (ns) of its first pass */
@@ -70,15 +71,12 @@ static void irq_balance_bpf_end(enum irq_balance_exit_reason reason, const char 
 		ops->exit(&irq_balance_bpf.exit);
 	pr_info("program %s %s: %llu passes, %llu proposals refused\n", ops->name, how,
 		irq_balance_bpf.exit.passes, irq_balance_bpf.exit.refused);
-	irq_balance_bpf.ops = NULL;
+	irq_balance_bpf.link = NULL;
 	irq_balance_map.policy.program = NULL;
 	irq_balance_replan();
 }
 
-/*
- * Whether the worst CPU is overloaded, more than when the program was loaded, and the
- * program moved an interrupt to it although that has a heavy one already
- */
+/* Whether the worst CPU is overloaded by heavy interrupts, and the program moved one there */
 static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map, u64 now)
 {
 	unsigned int cpu, worst, i, heavy = 0;
@@ -99,7 +97,8 @@ static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map, u64 now)
 		if (map->irqs[i].cpu != worst || !st->heavy)
 			continue;
 		heavy++;
-		mine |= st->moved >= irq_balance_bpf.since;
+		mine |= st->moved > irq_balance_bpf.since && st->target == worst &&
+			st->reason != IRQ_BALANCE_WHY_AFFINITY;
 	}
 	return mine && heavy > 1 &&
 	       map->cpus[worst].load > max(irq_balance_bpf.worst, IRQ_BALANCE_OVERLOAD);
@@ -136,7 +135,7 @@ __bpf_kfunc int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u3
 {
 	int ret = irq_balance_propose(ctx, irq, cpu, reason);
 
-	if (ret)
+	if (ret && ret != -E2BIG)
 		trace_irq_balance_fail(irq, cpu, ret);
 	return ret;
 }
@@ -200,13 +199,17 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 	/* Without a link a program would outlive its owner */
 	if (!link)
 		return -EOPNOTSUPP;
+	/* Attaching is serialised, so that this does not become false */
+	scoped_guard(mutex, &irq_balance_pass_mutex) {
+		if (irq_balance_bpf.link)
+			return -EBUSY;
+	}
 	if (!ops->plan || (ops->init && ops->init()))
 		return -EINVAL;
 
 	guard(mutex)(&irq_balance_pass_mutex);
-	if (irq_balance_bpf.ops)
-		return -EBUSY;
 	memset(&irq_balance_bpf, 0, sizeof(irq_balance_bpf));
+	irq_balance_bpf.link = link;
 	irq_balance_bpf.ops = ops;
 	irq_balance_bpf.program.name = ops->name;
 	irq_balance_bpf.program.plan = irq_balance_bpf_plan;
@@ -221,10 +224,9 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 static void irq_balance_bpf_unreg(void *kdata, struct bpf_link *link)
 {
 	guard(mutex)(&irq_balance_pass_mutex);
-	/* It may have been ejected */
-	if (irq_balance_bpf.ops != kdata)
-		return;
-	irq_balance_bpf_end(IRQ_BALANCE_EXIT_DETACHED, "detached");
+	/* It may have been ejected, and attached again by another link */
+	if (irq_balance_bpf.link == link)
+		irq_balance_bpf_end(IRQ_BALANCE_EXIT_DETACHED, "detached");
 }
 
 static struct bpf_struct_ops irq_balance_bpf_ops = {

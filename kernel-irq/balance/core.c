@@ -381,12 +381,13 @@ static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned i
 }
 
 /* The inputs of the pass: enough to replay it with other settings, elsewhere */
-static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked)
+static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked,
+			      const struct irq_balance_program *program)
 {
 	unsigned int cpu, i;
 	u64 worst = 0;
 
-	trace_irq_balance_settings(&irq_balance_settings, map->policy.program);
+	trace_irq_balance_settings(&irq_balance_settings, program);
 	for_each_possible_cpu(cpu)
 		trace_irq_balance_cpu(cpu, &map->cpus[cpu], cpu_online(cpu));
 	for (i = 0; i < map->nr; i++) {
@@ -405,6 +406,7 @@ static u64 irq_balance_run(void)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
+	const struct irq_balance_program *program;
 	bool asked = READ_ONCE(irq_balance_asked);
 	unsigned int moves;
 	u64 now;
@@ -415,13 +417,15 @@ static u64 irq_balance_run(void)
 	now = ktime_get_ns();
 	irq_balance_collect(map, now);
 
+	/* The pass may eject it */
+	program = policy->program;
 	policy->asked = asked;
 	policy->observe = !irq_balance_moves();
 	policy->kicked = xchg(&irq_balance_kicked, false);
 	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
 				 map->irqs, map->nr);
 	irq_load_set_kick(&irq_balance_kick_irq_work, policy->limit);
-	irq_balance_trace(map, now, moves, asked);
+	irq_balance_trace(map, now, moves, asked, program);
 	irq_balance_publish(map, now, moves);
 
 	WRITE_ONCE(map->passes, map->passes + 1);

@@ -414,7 +414,10 @@ static void irq_balance_collect(struct irq_balance *bal, u64 now, struct irq_bal
 			st->why = IRQ_BALANCE_WHY_LIGHT;
 		else if (now < st->hold)
 			st->why = st->refused ? IRQ_BALANCE_WHY_FAILED : IRQ_BALANCE_WHY_RESTING;
-		if (!st->heavy || !irq->allowed || (now < st->hold && allowed)) {
+		else if (bal->program)
+			st->why = IRQ_BALANCE_WHY_PROGRAM;
+		/* With a program, the planner places what may not stay, and nothing else */
+		if (!st->heavy || !irq->allowed || (allowed && (bal->program || now < st->hold))) {
 			w->fixed[pos] += irq_balance_cost(w, irq->load, pos);
 			w->error[pos] += irq_balance_cost(w, error, pos);
 			continue;
@@ -623,23 +626,6 @@ static void irq_balance_publish(struct irq_balance *bal)
 	}
 }
 
-/* Lets a loaded program plan, unless the planner has to move what may not stay */
-static bool irq_balance_run_program(struct irq_balance *bal, u64 now)
-{
-	struct irq_balance_work *w = bal->work;
-	struct irq_balance_item *it;
-
-	for (it = w->items; it < w->items + w->nr; it++) {
-		if (irq_balance_is_forbidden(w, it))
-			return false;
-		w->irqs[it->irq].state->why = IRQ_BALANCE_WHY_PROGRAM;
-	}
-	bal->before = 0;
-	bal->after = 0;
-	bal->program->plan(bal, now);
-	return true;
-}
-
 /* Sets when the next pass comes, and what starts one if there is no timer */
 static void irq_balance_pace(struct irq_balance *bal, u64 now, bool changes)
 {
@@ -704,9 +690,12 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	}
 	irq_balance_collect(bal, now, cpus);
 
-	if (!bal->program || !irq_balance_run_program(bal, now)) {
-		irq_balance_search(bal);
-		irq_balance_publish(bal);
+	irq_balance_search(bal);
+	irq_balance_publish(bal);
+	if (bal->program) {
+		/* Its moves have no gain that is known */
+		bal->after = bal->before;
+		bal->program->plan(bal, now);
 	}
 	bal->asked = false;
 	bal->changed = false;

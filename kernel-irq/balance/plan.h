@@ -105,7 +105,7 @@ struct irq_balance_irq {
 
 struct irq_balance;
 
-/* Plans instead of the planner: sets targets by irq_balance_ask(), if nothing has to move */
+/* Plans instead of the planner, which still moves what may not stay; uses irq_balance_ask() */
 struct irq_balance_program {
 	const char	*name;
 	void		(*plan)(struct irq_balance *bal, u64 now);

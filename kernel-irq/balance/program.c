@@ -61,9 +61,9 @@ static struct irq_balance_irq *irq_balance_ctx_find(struct irq_balance_ctx *ctx,
  * @irq:	number of the interrupt
  * @cpu:	number of the CPU
  *
- * Return: 0; -ENOENT: the pass has no such interrupt; -EPERM: it may not be moved, see
- * its status; -EBUSY: it rests, see &irq_balance_state.hold; -EALREADY: it is there, or a
- * move was proposed; -EACCES: the CPU is not usable or not in the user's mask;
+ * Return: 0; -ENOENT: the pass has no such interrupt; -EPERM: it may not be moved, see its
+ * status, or has no CPU; -EBUSY: it rests, see &irq_balance_state.hold; -EALREADY: it is
+ * there, or a move was proposed; -EACCES: the CPU is not usable or not in the user's mask;
  * -ENOSPC: it has no free vector; -E2BIG: the pass takes no more
  */
 __bpf_kfunc int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
@@ -83,9 +83,7 @@ __bpf_kfunc int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 
 		return -EACCES;
 	if (c->full)
 		return -ENOSPC;
-	if (ctx->bal->nr_moves >= MOVES_MAX || ctx->proposals >= PROPOSALS_MAX)
-		return -E2BIG;
-	return 0;
+	return ctx->bal->nr_moves < MOVES_MAX ? 0 : -E2BIG;
 }
 
 /**
@@ -103,7 +101,9 @@ int irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reaso
 		     reason == IRQ_BALANCE_WHY_LOCALITY || reason == IRQ_BALANCE_WHY_PROGRAM;
 	int ret = known ? bpf_irq_balance_check(ctx, irq, cpu) : -EINVAL;
 
-	ctx->proposals += ctx->proposals < PROPOSALS_MAX;
+	if (ctx->proposals == PROPOSALS_MAX)
+		return -E2BIG;
+	ctx->proposals++;
 	ctx->refused += !!ret;
 	if (!ret)
 		irq_balance_ask(ctx->bal, irq_balance_ctx_find(ctx, irq), cpu, reason);

@@ -126,7 +126,7 @@ TRACE_EVENT(irq_balance_plan,
 	    TP_fast_assign(__entry->now = now;
 			   __entry->heavy = bal->nr_heavy;
 			   __entry->worst = worst;
-			   __entry->planned = moves ? bal->after : worst;
+			   __entry->planned = bal->before ? bal->after : worst;
 			   __entry->moves = moves;
 			   __entry->next_ms = bal->interval_ms;
 			   __entry->asked = asked;
@@ -171,7 +171,10 @@ DEFINE_EVENT(irq_balance_target, irq_balance_propose,
 	     TP_ARGS(irq)
 );
 
-/* A move did not happen; the errors are those of irq_balance_move_result() */
+/*
+ * A move did not happen; the errors are those of irq_balance_move_result(), and of
+ * bpf_irq_balance_check() if a program's proposal was refused
+ */
 TRACE_EVENT(irq_balance_fail,
 	    TP_PROTO(unsigned int irq, unsigned int to, int error),
 	    TP_ARGS(irq, to, error),

@@ -27,7 +27,6 @@ typedef __u8 u8;
 typedef __u32 u32;
 typedef __u64 u64;
 
-#define __aligned(x)	__attribute__((aligned(x)))
 #define __cleanup(f)	__attribute__((cleanup(f)))
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -93,6 +92,7 @@ struct irq_balance_ops {
 	void	(*exit)(void *exit);
 	char	name[16];
 };
+
 #pragma clang attribute pop
 
 enum irq_balance_why {
@@ -100,18 +100,18 @@ enum irq_balance_why {
 	IRQ_BALANCE_WHY_PROGRAM = 5,
 };
 
-extern struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index) __ksym;
-extern struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu) __ksym;
-extern int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu) __ksym;
-extern int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 why) __ksym;
+struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index) __ksym;
+struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu) __ksym;
+int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu) __ksym;
+int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 why) __ksym;
 
 struct bpf_iter_num {
 	u64 opaque[1];
-} __aligned(8);
+};
 
-extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
-extern int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym;
-extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
+int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
+int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym;
+void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 
 /* For programs that look at tasks */
 #define PF_KTHREAD	0x00200000
@@ -121,15 +121,25 @@ struct cpumask {};
 struct cgroup {};
 struct bpf_iter_task {
 	u64 opaque[3];
-} __aligned(8);
+};
 
-extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, u32 flags) __ksym;
-extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym;
-extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym;
-extern struct cgroup *bpf_cgroup_from_id(u64 id) __ksym;
-extern void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
-extern long bpf_task_under_cgroup(struct task_struct *task, struct cgroup *cgroup) __ksym;
-extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask) __ksym;
+int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, u32 flags) __ksym;
+struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym;
+void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym;
+struct cgroup *bpf_cgroup_from_id(u64 id) __ksym;
+void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
+long bpf_task_under_cgroup(struct task_struct *task, struct cgroup *cgroup) __ksym;
+bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask) __ksym;
+
+static __always_inline bool next_number(struct bpf_iter_num *it, u32 *i, u32 max)
+{
+	int *next = bpf_iter_num_next(it);
+
+	if (!next)
+		return false;
+	*i = *next;
+	return *i < max;
+}
 
 /*
  * For each i from 0 to @end - 1, below @max, which the verifier can see. It needs the type
@@ -138,8 +148,7 @@ extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask) __ksym;
 #define FOR_EACH(i, end, max)									\
 	for (struct bpf_iter_num it_##i __cleanup(bpf_iter_num_destroy),			\
 	     *start_##i = (bpf_iter_num_new(&it_##i, 0, (end)), (void)bpf_iter_num_destroy, NULL);\
-	     ({ int *next = bpf_iter_num_next(&it_##i); if (next) i = *next;			\
-		next && i < (max); }); (void)start_##i)
+	     next_number(&it_##i, &i, max); (void)start_##i)
 
 #define WHY(name)	bpf_core_enum_value(enum irq_balance_why, IRQ_BALANCE_WHY_##name)
 #define IRQ_BALANCE_PLAN(word)									\

@@ -15,8 +15,9 @@
 #define NOWHERE	CPUS_MAX
 #define NOTHING	100000		/* ns/s, 0.01 % of a CPU; less is not recorded */
 
-static u8 kept[CPUS_MAX];	/* generation of the scan that found it */
-static u8 scan;
+static u32 kept[CPUS_MAX];	/* the scan that found it */
+static u64 load[CPUS_MAX];	/* with what was proposed so far, ns/s */
+static u32 scan;
 static u64 scanned;
 static u64 least, most;		/* ns/s of ... */
 static u32 best, full;		/* ... these CPUs */
@@ -72,62 +73,68 @@ static void find_tasks(struct irq_balance_ctx *ctx, u32 key)
 }
 #endif
 
-/* The usable CPU with the least load that the interrupt may go to */
+/* The CPU with the least load that the interrupt may go to */
 static u32 emptiest(struct irq_balance_ctx *ctx, struct irq_balance_irq *irq)
 {
-	struct irq_balance_cpu *cpu;
 	u32 i = 0;
 
 	best = NOWHERE;
 	least = ~0ULL;
 	FOR_EACH(i, ctx->nr_cpus, CPUS_MAX) {
-		cpu = bpf_irq_balance_cpu(ctx, i);
-		if (cpu && kept[i] != scan && cpu->load < least &&
+		if (kept[i] != scan && load[i] < least &&
 		    !bpf_irq_balance_check(ctx, irq->irq, i)) {
-			least = cpu->load;
+			least = load[i];
 			best = i;
 		}
 	}
 	return best;
 }
 
-IRQ_BALANCE_PLAN(keepoff)
+static void look(struct irq_balance_ctx *ctx)
 {
-	struct irq_balance_cpu *from, *cpu;
-	struct irq_balance_irq *irq;
-	u32 i = 0, to;
+	struct irq_balance_cpu *cpu;
+	u32 i = 0;
 
 	if (!scanned || ctx->now - scanned >= SCAN_NS) {
 		scanned = ctx->now;
-		scan = scan % 255 + 1;
+		scan++;
 		FOR_EACH(i, 4, 4)
 			find_tasks(ctx, i);
 	}
 	most = 0;
 	FOR_EACH(i, ctx->nr_cpus, CPUS_MAX) {
 		cpu = bpf_irq_balance_cpu(ctx, i);
-		if (cpu && cpu->usable && kept[i] != scan && cpu->load > most) {
-			most = cpu->load;
+		load[i] = cpu ? cpu->load : 0;
+		if (cpu && cpu->usable && kept[i] != scan && load[i] > most) {
+			most = load[i];
 			full = i;
 		}
 	}
+}
+
+IRQ_BALANCE_PLAN(keepoff)
+{
+	struct irq_balance_irq *irq;
+	struct irq_balance_cpu *cpu;
+	u32 i = 0, to;
+	bool leaves;
+
+	look(ctx);
 	FOR_EACH(i, ctx->nr_irqs, IRQS_MAX) {
 		irq = bpf_irq_balance_irq(ctx, i);
 		if (!irq || irq->status || irq->load < NOTHING || irq->cpu >= CPUS_MAX)
 			continue;
-		if (AT(kept, irq->cpu) != scan && !(most && irq->cpu == full && is_movable(irq)))
+		leaves = AT(kept, irq->cpu) == scan;
+		if (!leaves && !(most && irq->cpu == full && is_movable(irq)))
 			continue;
 		to = emptiest(ctx, irq);
-		from = bpf_irq_balance_cpu(ctx, irq->cpu);
 		cpu = bpf_irq_balance_cpu(ctx, to);
-		if (!cpu || !from)
+		if (!cpu || (!leaves && AT(load, to) + load_on(irq, cpu) + most / 10 >= most))
 			continue;
-		if (AT(kept, irq->cpu) == scan) {
-			bpf_irq_balance_propose(ctx, irq->irq, to, WHY(PROGRAM));
-		} else if (cpu->load + load_on(irq, cpu) + from->load / 10 < from->load) {
-			bpf_irq_balance_propose(ctx, irq->irq, to, WHY(IMBALANCE));
+		AT(load, to) += load_on(irq, cpu);
+		bpf_irq_balance_propose(ctx, irq->irq, to, leaves ? WHY(PROGRAM) : WHY(IMBALANCE));
+		if (!leaves)
 			most = 0;
-		}
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that must do no harm, for bpf.sh: hostile, slow, pile, write or sleep,
- * as -DKIND_... says
+ * Programs that must do no harm, for bpf.sh: hostile, slow, pile, write, sleep, refuses,
+ * unlinked, or life, as -DKIND_... says
  */
 #include "irq_balance.bpf.h"
 
@@ -70,4 +70,39 @@ SEC("struct_ops.s/plan") void sleep_plan(u64 *args)
 }
 
 IRQ_BALANCE_PROGRAM(sleep);
+#elif defined(KIND_life) || defined(KIND_refuses)
+SEC("struct_ops.s/init") int life_init(u64 *args)
+{
+	(void)args;
+	bpf_printk("irq_balance life init");
+#ifdef KIND_refuses
+	return -1;
+#else
+	return 0;
+#endif
+}
+
+SEC("struct_ops/exit") void life_exit(u64 *args)
+{
+	bpf_printk("irq_balance life exit %d", *(u32 *)args[0]);
+}
+
+IRQ_BALANCE_PLAN(life)
+{
+	(void)ctx;
+}
+
+char LICENSE[] SEC("license") = "GPL";
+SEC(".struct_ops.link") struct irq_balance_ops life = {
+	.init = (void *)life_init, .plan = (void *)life_plan, .exit = (void *)life_exit,
+	.name = "life",
+};
+#elif defined(KIND_unlinked)
+IRQ_BALANCE_PLAN(unlinked)
+{
+	(void)ctx;
+}
+
+char LICENSE[] SEC("license") = "GPL";
+SEC(".struct_ops") struct irq_balance_ops unlinked = { .plan = (void *)unlinked_plan, .name = "unlinked" };
 #endif

@@ -14,14 +14,16 @@ grep -qs irq_balance_ops "${BTF:-/sys/kernel/btf/vmlinux}" || skip_all "no CONFI
 insmod "$DIR/test_modules/known_cost.ko" || skip_all "no known_cost.ko"
 [ -d $PINS ] || mount -t bpf bpffs /sys/fs/bpf 2>/dev/null
 trap 'detach; rmmod known_cost; cleanup' EXIT
-ktap_set_plan 21
+ktap_set_plan 28
+dmesg -C
 
 attach() { # program: its output is in $TMP/attach
 	mkdir -p $PINS
 	"$BPFTOOL" struct_ops register "$BPF_OBJECTS/$1.bpf.o" $PINS >"$TMP/attach" 2>&1
 	[ -e "$PINS/$1" ]
 }
-detach() { rm -rf $PINS; }
+# The kernel drops the link a moment later
+detach() { rm -rf $PINS; sleep 0.5; }
 logged() { dmesg | grep -q "irq_balance: program $1"; }
 wait_for() { # command...: for at most 20 s
 	local tries=0
@@ -54,6 +56,7 @@ work 160000
 
 attach rotate
 result "a program is attached" $? "$(tail -n 3 "$TMP/attach")"
+trace_clear
 wait_for eval '[ "$(traced move)" -ge 8 ]'
 result "and plans" $? "$(traced move) moves"
 ! grep ' irq_balance_move: ' "$TRACE/trace" | grep -qvE 'reason=(program|affinity)'
@@ -107,13 +110,13 @@ off_of() { # CPU...
 	local cpu
 	for cpu; do ! places "${irqs[@]}" | grep -q ":$cpu " || return; done
 }
-wait_for off_of 0 1
+wait_for off_of 0 1 && sleep 2 && off_of 0 1
 result "keepoff keeps interrupts off the CPUs of a cgroup" $? "$(places "${irqs[@]}")"
 quiet
 taskset -c 3 chrt -f 1 sleep 1000 &
 LOADS+=($!)
 "$BPFTOOL" map update name cgroups key 0 0 0 0 value 1 0 0 0 0 0 0 0
-wait_for off_of 3
+wait_for off_of 3 && sleep 2 && off_of 3
 result "... and of real-time tasks" $? "$(places "${irqs[@]}")"
 quiet
 rmdir $group
@@ -125,23 +128,33 @@ pinned=${irqs[0]} out=${irqs[1]} two=${irqs[2]}
 echo 2 >"/proc/irq/$pinned/smp_affinity_list"
 echo 2,3 >"/proc/irq/$two/smp_affinity_list"
 echo 0 >"$IRQS/$out/balance"
+# No interrupt may go to CPU 3
+save $BALANCER/cpus
+echo 0-2 >$BALANCER/cpus
 sleep 1
 masks >"$TMP/before"
 before=$(places "$pinned" "$out")
 trace_clear
 attach hostile
+result "hostile: attached" $?
 r=0 end=$((SECONDS + 10))
 while [ $SECONDS -lt $end ]; do
 	[ "$(places "$pinned" "$out")" = "$before" ] || r=1
 	[[ $(cpu_of "$two") = [23] ]] || r=1
 done
+! logged 'hostile ejected' && grep -q ' irq_balance_move: .*reason=program' "$TRACE/trace"
+result "hostile: moves what may be moved" $? "$(traced move) moves, $(traced fail) refused"
+! grep ' irq_balance_move: ' "$TRACE/trace" | grep -q ' to=3 ' &&
+	grep -q " irq_balance_fail: .* to=3 error=-13" "$TRACE/trace" &&
+	grep -q " irq_balance_fail: irq=$pinned .* error=-1\$" "$TRACE/trace"
+result "hostile: the CPUs of the balancer are respected, and refusals have their reason" $?
 result "hostile: pinned, opted out and mask are respected" $r "$(places "${irqs[@]}")"
 masks >"$TMP/after"
 diff "$TMP/before" "$TMP/after" >"$TMP/diff"
 result "hostile: no mask has changed" $? "$(cat "$TMP/diff")"
 ! grep -o 'irq_balance_move: irq=.*' "$TRACE/trace" | grep -E "irq=($pinned|$out) "
-result "hostile: no interrupt is moved that may not be" $? \
-	"$(traced move) moves, $(traced fail) refused"
+result "hostile: no interrupt is moved that may not be" $?
+echo 0-N >$BALANCER/cpus
 handled >"$TMP/handled"
 sleep 2
 handled | paste - "$TMP/handled" | awk '$1 - $2 < 100 { bad = 1 } END { exit bad || NR < 3 }'
@@ -164,6 +177,16 @@ detach
 attach slow
 wait_for logged 'slow ejected, it takes too long'
 result "a program that loops is ejected" $? "$(dmesg | grep -o 'program slow .*' | tail -n 1)"
+# Its link is there still, and must not take the next one with it
+mv $PINS/slow /sys/fs/bpf/irq_balance_slow
+attach rotate
+rm /sys/fs/bpf/irq_balance_slow
+sleep 1
+state off
+state on
+trace_clear
+wait_for grep -q 'program=rotate' "$TRACE/trace"
+result "another one can be attached, and stays when the old link goes" $?
 detach
 
 # Three of 40 % each on one CPU
@@ -177,7 +200,18 @@ detach
 
 ! attach write && grep -q 'only read is supported' "$TMP/attach"
 result "a program cannot write to the pass" $? "$(grep 'only read' "$TMP/attach" | tail -n 1)"
-! attach sleep && ! logged 'sleep plans'
-result "a program cannot sleep in a pass" $?
+! attach sleep && grep -q 'attach to unsupported member plan' "$TMP/attach"
+result "a program cannot sleep in a pass" $? "$(tail -n 1 "$TMP/attach")"
+! attach unlinked && ! logged 'unlinked plans'
+result "nor live without a link" $? "$(tail -n 1 "$TMP/attach")"
+
+: >/sys/kernel/tracing/trace
+attach life
+detach
+grep -o 'irq_balance life .*' /sys/kernel/tracing/trace | xargs >"$TMP/life"
+[ "$(cat "$TMP/life")" = "irq_balance life init irq_balance life exit 0" ]
+result "init() and exit() are called" $? "$(cat "$TMP/life")"
+! attach refuses && grep -q 'Invalid argument' "$TMP/attach"
+result "a program may refuse in init()" $? "$(tail -n 1 "$TMP/attach")"
 
 ktap_finished
