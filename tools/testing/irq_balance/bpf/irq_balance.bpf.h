@@ -106,7 +106,7 @@ int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu) __ksym;
 int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 why) __ksym;
 
 struct bpf_iter_num {
-	u64 opaque[1];
+	u64 opaque;
 };
 
 int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
@@ -148,7 +148,7 @@ static __always_inline bool next_number(struct bpf_iter_num *it, u32 *i, u32 max
 #define FOR_EACH(i, end, max)									\
 	for (struct bpf_iter_num it_##i __cleanup(bpf_iter_num_destroy),			\
 	     *start_##i = (bpf_iter_num_new(&it_##i, 0, (end)), (void)bpf_iter_num_destroy, NULL);\
-	     next_number(&it_##i, &i, max); (void)start_##i)
+	     next_number(&it_##i, &(i), max); (void)start_##i)
 
 #define WHY(name)	bpf_core_enum_value(enum irq_balance_why, IRQ_BALANCE_WHY_##name)
 #define IRQ_BALANCE_PLAN(word)									\

@@ -104,5 +104,7 @@ IRQ_BALANCE_PLAN(unlinked)
 }
 
 char LICENSE[] SEC("license") = "GPL";
-SEC(".struct_ops") struct irq_balance_ops unlinked = { .plan = (void *)unlinked_plan, .name = "unlinked" };
+SEC(".struct_ops") struct irq_balance_ops unlinked = {
+	.plan = (void *)unlinked_plan, .name = "unlinked",
+};
 #endif
