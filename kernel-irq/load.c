@@ -196,8 +196,9 @@ static void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 stands_
 		c->mean_ns >>= 1;
 		c->mean_stamp = now;
 	}
-	c->mean_nr += stands_for;
-	c->mean_ns += own * stands_for;
+	/* The mean is for those that are not timed. It is short: long handlers are all timed. */
+	c->mean_nr += stands_for - 1;
+	c->mean_ns += own * (stands_for - 1);
 }
 
 /* Handle an interrupt as handle_irq_event() does, and charge its time: a sample is due */

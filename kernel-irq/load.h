@@ -95,7 +95,7 @@ struct irq_load_cpu {
 	} thread;
 	unsigned long		timed;		/* interrupts that were timed */
 	u64			timed_ns;	/* their time, without what interrupted them */
-	u64			mean_nr;	/* recent interrupts */
+	u64			mean_nr;	/* recent interrupts that were not timed */
 	u64			mean_ns;	/* their time, extrapolated from samples */
 	u64			mean_stamp;	/* when both were last halved */
 	u64			soft_ns;	/* time of softirq runs that were timed */

@@ -489,7 +489,8 @@ static void sleep_is_not_charged(struct kunit *test)
 	/* The least of three: a busy host may take the CPU away meanwhile */
 	for (int i = 0; i < 3; i++)
 		least = min(least, charge(fake, 50).thread_ns);
-	KUNIT_EXPECT_GE(test, least, 9 * MS);
+	/* 10 ms, of which interrupts on a slow CPU may take a part */
+	KUNIT_EXPECT_GE(test, least, 5 * MS);
 	KUNIT_EXPECT_LT(test, least, 50 * MS);
 }
 
