@@ -69,6 +69,22 @@ restless() {
 	raise 1
 }
 
+# All have a mask of two CPUs, and are on the first of these
+masked() {
+	two=$(echo $cpus | awk '{ print $(NF - 1), $NF }')
+	old=$(cat "/proc/irq/$irq/smp_affinity_list")
+	echo off >$balancer/state
+	for list in "${two% *}" "${two% *},${two#* }"; do
+		for irq in $sources; do echo "$list" >"/proc/irq/$irq/smp_affinity_list"; done
+		sleep 1
+	done
+	places "with a mask of CPUs $list"
+	echo on >$balancer/state
+	(cpus=$two; gets_spread && sleep 1 && is_spread)
+	result $? "with a mask of CPUs $list they are spread to these, and stay there"
+	for irq in $sources; do echo "$old" >"/proc/irq/$irq/smp_affinity_list"; done
+}
+
 spread() {
 	echo off >$balancer/state
 	# With nohz_full one CPU keeps the time and cannot go offline
@@ -87,6 +103,7 @@ spread() {
 	places later
 	is_spread
 	result $? "and stay there"
+	masked
 	raise 0
 	[ "$before" = "$(masks)" ]
 	result $? "smp_affinity of every interrupt is what it was"

@@ -96,7 +96,7 @@ static int beat_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (IS_ERR(b->regs))
 		return PTR_ERR(b->regs);
 	pci_set_master(pdev);
-	ret = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI);
+	ret = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI | PCI_IRQ_INTX);
 	if (ret < 0)
 		return ret;
 	ret = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), beat_handler, 0, "beat", b);
