@@ -68,11 +68,11 @@ state on
 # On a busy host one of them may be light and get no CPU of its own
 want=$((${#SOURCES[@]} < 4 ? ${#SOURCES[@]} : 3)) tries=0
 [ $want -le ${#cpus[@]} ] || want=${#cpus[@]}
-until [ "$(different_cpus "${SOURCES[@]}")" -ge $want ] || [ $((tries += 1)) -gt 100 ]; do
+until [ "$(different_cpus "${SOURCES[@]}")" -ge $want ] || [ $((tries += 1)) -gt 300 ]; do
 	sleep 0.1
 done
 quiet
-[ $tries -le 100 ]
+[ $tries -le 300 ]
 result "the CPUs that came back are used" $? \
 	"after about $((tries * 100)) ms: $(places "${SOURCES[@]}")"
 
