@@ -86,10 +86,14 @@ struct task_struct {
 	u32		flags;
 };
 
+struct irq_balance_exit {
+	u32	reason;		/* 0: detached, 1: it took too long, 2: it overloaded a CPU */
+};
+
 struct irq_balance_ops {
 	int	(*init)(void);
 	void	(*plan)(struct irq_balance_ctx *ctx);
-	void	(*exit)(void *exit);
+	void	(*exit)(struct irq_balance_exit *exit);
 	char	name[16];
 };
 

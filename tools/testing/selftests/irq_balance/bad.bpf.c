@@ -14,7 +14,7 @@ IRQ_BALANCE_PLAN(hostile)
 	u32 i = 0, cpu = 0;
 
 	target++;
-	FOR_EACH(i, 200, 200) {
+	FOR_EACH(i, 50, 50) {
 		struct irq_balance_irq *irq = bpf_irq_balance_irq(ctx, i);
 
 		FOR_EACH(cpu, ctx->nr_cpus + 2, CPUS_MAX)
@@ -71,10 +71,27 @@ SEC("struct_ops.s/plan") void sleep_plan(u64 *args)
 
 IRQ_BALANCE_PROGRAM(sleep);
 #elif defined(KIND_life) || defined(KIND_refuses)
+/* Calls of init(), and 1 + the reason of exit(). The map stays when the program is gone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, u32);
+	__uint(pinning, 1 /* LIBBPF_PIN_BY_NAME */);
+} irq_balance_life SEC(".maps");
+
+static void note(u32 key, u32 number)
+{
+	u32 *value = bpf_map_lookup_elem(&irq_balance_life, &key);
+
+	if (value)
+		*value += number;
+}
+
 SEC("struct_ops.s/init") int life_init(u64 *args)
 {
 	(void)args;
-	bpf_printk("irq_balance life init");
+	note(0, 1);
 #ifdef KIND_refuses
 	return -1;
 #else
@@ -84,7 +101,7 @@ SEC("struct_ops.s/init") int life_init(u64 *args)
 
 SEC("struct_ops/exit") void life_exit(u64 *args)
 {
-	bpf_printk("irq_balance life exit %d", *(u32 *)args[0]);
+	note(1, 1 + ((struct irq_balance_exit *)args[0])->reason);
 }
 
 IRQ_BALANCE_PLAN(life)
