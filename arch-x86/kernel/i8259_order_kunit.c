@@ -130,12 +130,12 @@ static void expect_latency(struct kunit *test, struct i8259_order order,
 {
 	struct i8259_latency latency[I8259_NR_LINES];
 
+	memset(latency, 0xff, sizeof(latency));
 	i8259_order_latency(order, lines, latency);
 	KUNIT_EXPECT_EQ_MSG(test, latency[irq].verdict, verdict, "%u,%u IRQ%u",
 			    order.master, order.slave, irq);
-	if (verdict == I8259_OK || verdict == I8259_LATE)
-		KUNIT_EXPECT_EQ_MSG(test, latency[irq].us, us, "%u,%u IRQ%u",
-				    order.master, order.slave, irq);
+	KUNIT_EXPECT_EQ_MSG(test, latency[irq].us, us, "%u,%u IRQ%u",
+			    order.master, order.slave, irq);
 }
 
 /*
@@ -316,6 +316,18 @@ static void test_best(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, best.master, 2);
 	KUNIT_EXPECT_EQ(test, best.slave, 11);
 	KUNIT_EXPECT_EQ(test, i8259_ratio_permille(worst), 810 * 1000 / 950);
+
+	/* S7 and M7 must be ahead of long ones: the last order of all */
+	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++)
+		lines[irq] = (struct i8259_line)LINE(irq % 8 < 5 ? 0 : 1000, 10);
+	lines[7] = (struct i8259_line)LINE(10, 10, 1500);
+	lines[15] = lines[7];
+	/* One that is not used does not count */
+	lines[1] = (struct i8259_line){ .cost_us = 9000, .rate_hz = 9000, .deadline_us = 1 };
+	best = i8259_order_best(lines, &worst);
+	KUNIT_EXPECT_EQ(test, best.master, 7);
+	KUNIT_EXPECT_EQ(test, best.slave, 15);
+	KUNIT_EXPECT_EQ(test, i8259_ratio_permille(worst), 1010 * 1000 / 1500);
 }
 
 static void test_ratio(struct kunit *test)
@@ -367,6 +379,10 @@ static void test_ratio(struct kunit *test)
 	a = (struct i8259_ratio){ .us = 8446509, .num = 3740752219U, .den = 4126988593U };
 	b = (struct i8259_ratio){ .us = 8446510, .num = 3740752219U, .den = 4126988593U };
 	KUNIT_EXPECT_LT(test, i8259_ratio_cmp(a, b), 0);
+	/* Rounded down, and exact where there is nothing to round */
+	for (u64 us = 0; us < 3000; us++)
+		KUNIT_EXPECT_EQ(test, i8259_ratio_permille((struct i8259_ratio){
+				.us = us, .num = 1, .den = 1000 }), us);
 }
 
 static void test_rate(struct kunit *test)
@@ -376,6 +392,8 @@ static void test_rate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 1000, NSEC_PER_SEC), 1000);
 	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 1, 10ULL * NSEC_PER_SEC), 1);
 	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 0, NSEC_PER_SEC), 0);
+	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 2000, NSEC_PER_SEC), 2000);
+	KUNIT_EXPECT_EQ(test, i8259_rate_update(0, 1, 999999000), 2);
 	/* A rise counts at once, a fall slowly */
 	KUNIT_EXPECT_EQ(test, i8259_rate_update(100, 1000, NSEC_PER_SEC), 1000);
 	KUNIT_EXPECT_EQ(test, i8259_rate_update(1000, 100, NSEC_PER_SEC), 875);
