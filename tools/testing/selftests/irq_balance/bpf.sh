@@ -205,7 +205,9 @@ result "a program cannot sleep in a pass" $? "$(tail -n 1 "$TMP/attach")"
 ! attach unlinked && ! logged 'unlinked plans'
 result "nor live without a link" $? "$(tail -n 1 "$TMP/attach")"
 
-life() { "$BPFTOOL" map dump pinned /sys/fs/bpf/irq_balance_life | sed -n 's/.*"value": //p' | xargs; }
+life() {
+	"$BPFTOOL" map dump pinned /sys/fs/bpf/irq_balance_life | sed -n 's/.*"value": //p' | xargs
+}
 attach life
 detach
 [ "$(life)" = "1 1" ]
