@@ -199,7 +199,7 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 	/* Without a link a program would outlive its owner */
 	if (!link)
 		return -EOPNOTSUPP;
-	/* Attaching is serialised, so that this does not become false */
+	/* bpf_struct_ops_link_create() serialises: no other program attaches meanwhile */
 	scoped_guard(mutex, &irq_balance_pass_mutex) {
 		if (irq_balance_bpf.link)
 			return -EBUSY;
@@ -215,7 +215,7 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 	irq_balance_bpf.program.plan = irq_balance_bpf_plan;
 	pr_info("program %s plans\n", ops->name);
 	irq_balance_map.policy.program = &irq_balance_bpf.program;
-	/* The planner's moves have their interrupts rest no longer */
+	/* Interrupts that rest after a move by the planner may move */
 	irq_balance_map.policy.changed = true;
 	irq_balance_replan();
 	return 0;
@@ -225,7 +225,7 @@ static void irq_balance_bpf_unreg(void *kdata, struct bpf_link *link)
 {
 	guard(mutex)(&irq_balance_pass_mutex);
 	/* It may have been ejected, and attached again by another link */
-	if (irq_balance_bpf.link == link)
+	if (link && irq_balance_bpf.link == link)
 		irq_balance_bpf_end(IRQ_BALANCE_EXIT_DETACHED, "detached");
 }
 

@@ -92,9 +92,9 @@ struct irq_balance_irq {
 	int			node;	/* in: node of its device or -1 */
 	unsigned int		cpu;	/* in: effective CPU; beyond the array: none */
 	u64			time;	/* in: cumulative ns spent for it; may restart */
-	u64			soft;	/* in: of it in softirqs; no matter for the planner */
-	u64			thread;	/* in: of it in threads; no matter for the planner */
-	u8			status;	/* in: why @allowed is NULL; no matter for the planner */
+	u64			soft;	/* in: the part of @time in softirqs, for programs */
+	u64			thread;	/* in: the part of @time in threads, for programs */
+	u8			status;	/* in: why @allowed is NULL, for programs and traces */
 	const unsigned long	*allowed; /* in: CPUs of the user's mask, NULL: may not move */
 	struct irq_balance_state *state;
 	u64			load;	/* out: ns/s on a CPU of capacity 1024 */

@@ -105,7 +105,10 @@ static unsigned int machine_run(struct machine *m, unsigned int ms)
 	return moves;
 }
 
-/* From each of the 256 placements of four on four CPUs. */
+/*
+ * From each of the 256 placements of four on four CPUs. The mail of 2003 on the balancer
+ * of 2.5.52 has four land apart with (4/4)*(3/4)*(2/4)*(1/4) = 3/16; that product is 3/32.
+ */
 static void balance_plan_four_on_four(struct kunit *test)
 {
 	unsigned int i, j, seen;
