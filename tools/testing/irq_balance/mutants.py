@@ -13,7 +13,7 @@ Fails if less than 92 % of the planner's mutants are killed, or if one of
 i8259_order.c survives. Those in the file mutants.equivalent do not count. A line of that
 file has the name of the source, the line before and after, and why no test can tell
 them apart, with " | " between. The line before may be a regular expression between
-slashes, which matches a part of it, and the line after * for every mutant of that line.
+slashes, which matches a part of it, and so may the line after; * means every mutant.
 """
 import argparse
 import os
@@ -154,13 +154,13 @@ class Equivalents:
                 continue
             name, was, now = words[:3]
             if was[0] == was[-1] == '/':
-                self.patterns.append((name, re.compile(was[1:-1]), now))
+                self.patterns.append((name, re.compile(was[1:-1]), re.compile(now.strip('/*') if now[0] in '/*' else re.escape(now) + '$')))
             else:
                 self.exact.add((name, was, now))
 
     def has(self, name, was, now):
         return bool(self.exact & {(name, was, now), (name, was, '*')}) or any(
-            name == of and pattern.search(was) and after in ('*', now) for of, pattern, after in self.patterns)
+            name == of and before.search(was) and after.search(now) for of, before, after in self.patterns)
 
 
 def judge(group, known, every, start):

@@ -117,8 +117,13 @@ static u64 play(u64 seed, bool *moving)
 	return hash;
 }
 
-/* Machines on which a promise was broken once, beyond the usual number. */
+/* Machines on which a promise was broken once, beyond the usual number. The last is slow. */
 static const unsigned int hard_seeds[] = { 718, 817, 4168 };
+
+static unsigned int nr_seeds(unsigned int seeds)
+{
+	return seeds + (seeds < 10 ? 2 : ARRAY_SIZE(hard_seeds));
+}
 
 static unsigned int nth_seed(unsigned int nth, unsigned int seeds)
 {
@@ -129,30 +134,22 @@ static void test_promises(unsigned int seeds)
 {
 	unsigned int nth;
 
-	for (nth = 1; nth <= seeds + ARRAY_SIZE(hard_seeds); nth++) {
+	for (nth = 1; nth <= nr_seeds(seeds) && !failure; nth++) {
 		unsigned int seed = nth_seed(nth, seeds);
 		bool moving;
+		u64 hash;
 
-		play(seed, &moving);
+		hash = play(seed, &moving);
 		if (moving && !failure) {
 			snprintf(text, sizeof(text), "seed %u: still moves after 80 s",
 				 seed);
 			failure = text;
 		}
+		/* Equal input, equal plan. */
+		if (nth <= seeds)
+			EXPECT_EQ(play(seed, &moving), hash);
 	}
-	report("promises kept, and an end found, on generated machines");
-}
-
-static void test_deterministic(unsigned int seeds)
-{
-	unsigned int seed;
-
-	for (seed = 1; seed <= seeds; seed++) {
-		bool moving;
-
-		EXPECT_EQ(play(seed, &moving), play(seed, &moving));
-	}
-	report("equal input, equal plan");
+	report("promises kept, an end found, and both again, on generated machines");
 }
 
 /* A load that is off its mean by up to @amp per mille, in one of four ways. */
@@ -284,7 +281,7 @@ static void test_idempotent(unsigned int seeds)
 	unsigned int nth, i;
 	struct world w;
 
-	for (nth = 1; nth <= seeds + ARRAY_SIZE(hard_seeds); nth++) {
+	for (nth = 1; nth <= nr_seeds(seeds) && !failure; nth++) {
 		unsigned int seed = nth_seed(nth, seeds);
 		unsigned int again;
 
@@ -326,8 +323,10 @@ int main(int argc, char **argv)
 	test_time();
 	test_still(seeds);
 	test_promises(seeds);
-	test_deterministic(seeds);
 	test_idempotent(seeds);
+	/* The slow ones last */
+	test_bursts(seeds);
+	test_swings(seeds);
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;
 }

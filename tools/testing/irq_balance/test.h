@@ -38,5 +38,7 @@ u64 rnd(u64 below);
 
 void test_placement(void);
 void test_time(void);
+void test_bursts(unsigned int seeds);
+void test_swings(unsigned int seeds);
 
 #endif /* _IRQ_BALANCE_TEST_H */

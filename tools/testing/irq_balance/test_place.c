@@ -2,6 +2,7 @@
 /*
  * Tests of the planner: the CPU of each interrupt.
  */
+#include "place.h"
 #include "test.h"
 
 static void test_lone(void)
@@ -214,6 +215,34 @@ static void test_node_holds(void)
 	report("a node holds its devices up to the limit");
 }
 
+/* Whether four with that load stay in a node of two CPUs */
+static bool holds(u64 load)
+{
+	bool all = true;
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, i % 2, load);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		all &= w.irqs[i].cpu < 2;
+	finish(&w);
+	return all;
+}
+
+static void test_node_limit(void)
+{
+	EXPECT(holds(398000000));
+	EXPECT(!holds(402000000));
+	report("a node lets go from 80 %");
+}
+
 static void test_node_edge(void)
 {
 	struct world w;
@@ -391,6 +420,17 @@ static void test_fewest_moves(void)
 	EXPECT_EQ(world_worst(&w), 410000000);
 	EXPECT_EQ(w.moves, 3);
 	finish(&w);
+	/* 50 has to leave a CPU that is too full only as long as 10, which may not stay, is there. */
+	world_init(&w, 3);
+	world_irq(&w, 2, 500000000);
+	world_irq(&w, 2, 100000000);
+	memset(w.mask[1], 0, sizeof(w.mask[1]));
+	__set_bit(1, w.mask[1]);
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu, 2);
+	EXPECT_EQ(w.irqs[1].cpu, 1);
+	EXPECT_EQ(w.moves, 1);
+	finish(&w);
 	report("fewest moves among equal placements");
 }
 
@@ -445,6 +485,57 @@ static void test_packages_first(void)
 	EXPECT_EQ(w.moves, 3);
 	finish(&w);
 	report("one NIC per package on the machine of 2003");
+}
+
+/* Packages of two and of six CPUs; @busy ns/s is on one of the two, 400 ms/s on one of the six. */
+static unsigned int small_package(u64 busy)
+{
+	unsigned int i, package;
+	struct world w;
+
+	world_init(&w, 9);
+	for (i = 0; i < 9; i++)
+		w.cpus[i].package = i ? 1 + (i > 2) : 0;
+	w.base[1] = busy;
+	w.base[8] = 400000000;
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	package = w.cpus[w.irqs[0].cpu + w.irqs[1].cpu].package;
+	finish(&w);
+	return package;
+}
+
+static void test_package_sizes(void)
+{
+	EXPECT_EQ(small_package(130000000), 1);
+	EXPECT_EQ(small_package(136000000), 2);
+	report("the busier of two packages is so CPU for CPU");
+}
+
+/* The busier node is so now, not since ever. */
+static void test_busy_now(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 5);
+	for (i = 0; i < 5; i++)
+		w.cpus[i].node = i / 2;
+	w.base[0] = 500000000;
+	world_irq(&w, 4, 300000000);
+	settle(&w);
+	world_run(&w, 20000);
+	w.base[0] = 0;
+	w.base[2] = 500000000;
+	world_run(&w, 15000);
+	world_run(&w, 15000);
+	world_irq(&w, 4, 300000000);
+	EXPECT_EQ(world_run(&w, 3000), 1);
+	EXPECT(w.irqs[0].cpu < 2 || w.irqs[1].cpu < 2);
+	finish(&w);
+	report("the less busy node is taken, as it is now");
 }
 
 static void test_cores_next(void)
@@ -625,6 +716,52 @@ static void test_parts(void)
 	report("parts of a machine are solved each for itself");
 }
 
+/*
+ * Small machines on which the user asks for a plan: what the plans achieve, with how many
+ * moves, and with how many steps of work.
+ */
+static void test_quality(void)
+{
+	u64 worst = 0, steps = 0, sum;
+	unsigned int moves = 0;
+	unsigned int seed, i, n, nr, kind;
+	struct world w;
+
+	for (seed = 1; seed <= 40; seed++) {
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		for (i = 0; i < 8; i++)
+			rnd(2);
+		n = 2 + rnd(5);
+		nr = n + rnd(3 * n);
+		kind = rnd(8);
+		world_init(&w, n);
+		for (i = 0; i < n; i++) {
+			w.cpus[i].core = i / 2;
+			w.cpus[i].llc = i / 3;
+			w.base[i] = kind & 1 ? rnd(200000000) : 0;
+		}
+		for (i = 0, sum = 0; i < nr; i++) {
+			world_irq(&w, kind & 2 ? rnd(n) : 0, (1 + rnd(kind & 4 ? 8 : 400)) *
+				  (kind & 4 ? 50 : 1) * MSEC);
+			if (!rnd(10))
+				only(&w, i, w.irqs[i].cpu, rnd(n));
+		}
+		for (i = 0; i < n; i++)
+			sum += world_load(&w, i);
+		world_step(&w, 100 * MSEC);
+		w.bal.asked = true;
+		moves += world_step(&w, 200 * MSEC);
+		steps += w.bal.work->spent;
+		worst += world_worst(&w) * 1000 / (sum / n);
+		finish(&w);
+	}
+	/* As they are: 44965, 223, 24009381. A better search may lower them. */
+	EXPECT(worst <= 45000);
+	EXPECT(moves <= 224);
+	EXPECT(steps <= 24200000);
+	report("what plans achieve, and what they take");
+}
+
 static void test_odroid(void)
 {
 	static const u64 loads[] = { 5000000, 300000000, 350000000 };
@@ -659,6 +796,7 @@ void test_placement(void)
 	test_two_equal();
 	test_light();
 	test_node_holds();
+	test_node_limit();
 	test_node_edge();
 	test_node_worst();
 	test_node_home();
@@ -667,6 +805,8 @@ void test_placement(void)
 	test_fewest_moves();
 	test_within_percent();
 	test_packages_first();
+	test_package_sizes();
+	test_busy_now();
 	test_cores_next();
 	test_permuted();
 	test_chains();
@@ -674,4 +814,5 @@ void test_placement(void)
 	test_hidden();
 	test_parts();
 	test_odroid();
+	test_quality();
 }

@@ -50,15 +50,16 @@ static void bursts(struct world *w, unsigned int duty, unsigned int period,
 		w->load[i] = 80000000;
 }
 
-static void test_bursts(void)
+void test_bursts(unsigned int seeds)
 {
 	static const unsigned int periods[] = { 100, 200, 300, 500 };
 	static const unsigned int crowds[] = { 4, 12 };
 	unsigned int duty, p, n, first, late = 0;
 	struct world w;
 
-	for (duty = 2; duty <= 10; duty += 4) {
-		for (p = 0; p < ARRAY_SIZE(periods) * 2; p++) {
+	rng = 1;
+	for (duty = 2; duty <= 10 && !failure; duty += 4) {
+		for (p = 0; p < ARRAY_SIZE(periods) * 2; p += seeds < 10 ? 3 : 1) {
 			n = crowds[p % 2];
 			world_init(&w, 8);
 			while (w.nr_irqs < n)
@@ -87,13 +88,13 @@ static void test_bursts(void)
 }
 
 /* Some that swing between others that do not: it comes to rest. */
-static void test_swings(void)
+void test_swings(unsigned int seeds)
 {
 	unsigned int seed, i, n, nr, nr_swing, period, on, depth, t, rests = 0, late = 0;
 	struct world w;
 	u64 high[3];
 
-	for (seed = 1; seed <= 100; seed++) {
+	for (seed = 1; seed <= min(5 * seeds, 100) && !failure; seed++) {
 		rng = seed * 2654435761ULL + 88172645463325252ULL;
 		for (i = 0; i < 8; i++)
 			rnd(2);
@@ -273,6 +274,24 @@ static void test_why(void)
 		;
 	EXPECT(i < 10);
 	finish(&w);
+	/* 20 of 600 beside a plan that is worth it */
+	world_init(&w, 4);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 1, 280000000);
+	world_irq(&w, 2, 100000000);
+	world_irq(&w, 2, 100000000);
+	for (i = 0; i < 5; i++) {
+		memset(w.mask[i], 0, sizeof(w.mask[i]));
+		__set_bit(i < 3 ? 0 : 2, w.mask[i]);
+		__set_bit(i < 3 ? 1 : 3, w.mask[i]);
+	}
+	world_pass(&w);
+	while (!w.moves && w.now < 5000 * MSEC)
+		world_step(&w, 50 * MSEC);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT((w.state[0].why == IRQ_BALANCE_WHY_GAIN) + (w.state[1].why == IRQ_BALANCE_WHY_GAIN) == 1);
+	finish(&w);
 	/* One allowed CPU on its node, and one on another. */
 	world_init(&w, 2);
 	w.cpus[0].node = 0;
@@ -328,6 +347,116 @@ static void test_averages(void)
 	irq_balance_average_update(&avg, ~0ULL, 1000000ULL * 1000 * MSEC, 1024, true);
 	EXPECT(avg.mean <= IRQ_BALANCE_LOAD_MAX);
 	report("averages");
+}
+
+/* The same by the description of plan.c, in floating point */
+struct model {
+	double	mean, recent, dev, run, age, run_ms, far;
+	bool	up, turned;
+};
+
+static void blend(double *old, double new, double ms, double history)
+{
+	*old += (new - *old) * ms / (history + ms);
+}
+
+static void model_update(struct model *m, double rate, double ms)
+{
+	double off, bar;
+	bool up;
+
+	if (!m->age) {
+		*m = (struct model) { .mean = rate, .recent = rate, .age = ms, .far = 60000 };
+		return;
+	}
+	m->far = min(m->far + ms, 60000.0);
+	blend(&m->recent, rate, ms, min(m->age, 1000.0));
+	off = (m->age < 1000 ? rate : m->recent) - m->mean;
+	blend(&m->dev, off < 0 ? -off : off, ms, min(m->age, 20000.0));
+	bar = max(m->mean / 4, 3 * m->dev) * (m->run_ms ? 0.75 : 1);
+	up = rate > m->mean;
+	if (up ? rate > m->mean + bar : rate < m->mean - bar) {
+		if (m->far < 60000 && (m->turned || up != m->up)) {
+			m->turned = true;
+			m->run_ms = 0;
+		} else if (!m->run_ms || up != m->up) {
+			m->turned = false;
+			m->run_ms = 1;
+		} else {
+			if (m->run_ms > 1)
+				blend(&m->run, rate, ms, m->run_ms);
+			else
+				m->run = rate;
+			m->run_ms += ms;
+		}
+		m->up = up;
+		m->far = 0;
+		if (m->run_ms > 100) {
+			m->mean = m->recent = m->run;
+			m->age = m->run_ms;
+			m->dev = m->run_ms = 0;
+			return;
+		}
+	} else {
+		m->run_ms = 0;
+	}
+	blend(&m->mean, rate, ms, min(m->age, 20000.0));
+	m->age = min(m->age + ms, 1000000.0);
+}
+
+static bool close_to(u64 value, double expected)
+{
+	double off = value - expected, most = 200 + expected / 500000;
+
+	return off <= most && off >= -most;
+}
+
+static void test_average_model(void)
+{
+	static const unsigned int lengths[] = { 4, 10, 50, 50, 100, 200, 1000, 5000 };
+	unsigned int series, i, ms, noise, length, capacity;
+	struct irq_balance_average avg;
+	struct model m;
+	u64 us, load, ns;
+
+	rng = 1;
+	for (series = 0; series < 40 && !failure; series++) {
+		memset(&avg, 0, sizeof(avg));
+		memset(&m, 0, sizeof(m));
+		length = rnd(8);
+		noise = rnd(2) ? 0 : rnd(400);
+		capacity = rnd(2) ? 1024 : 1 + rnd(1024);
+		load = rnd(1000000000);
+		irq_balance_average_update(&avg, 0, 0, capacity, true);
+		for (i = 0; i < 400 && !failure; i++) {
+			double error, rate;
+
+			if (!rnd(30))
+				load = rnd(40) ? rnd(1000000000) : 8000000000 + rnd(2000000000);
+			us = lengths[length] * 1000 + rnd(1000);
+			ms = us / 1000;
+			ns = load * us / 1000000;
+			ns += ns * rnd(noise + 1) / 1000;
+			irq_balance_average_update(&avg, avg.total + ns, us * 1000 + rnd(1000),
+						   capacity, true);
+			rate = min(ns * 1e6 / us, (double)IRQ_BALANCE_LOAD_MAX) * capacity / 1024;
+			model_update(&m, rate, ms);
+			error = (m.age < 2500 ? 2 : 1) *
+				(3 * m.dev + m.mean / 8 * 20000 / (20000 + m.age));
+			EXPECT(close_to(avg.mean, m.mean));
+			EXPECT(close_to(avg.dev, m.dev));
+			EXPECT(close_to(irq_balance_average_error(&avg) / 8, error / 8));
+			EXPECT_EQ(avg.age_ms, (u64)m.age);
+			EXPECT_EQ(avg.run_ms, (u64)m.run_ms);
+		}
+	}
+	/* A window of a day is none of 2 million seconds, and an hour of work is the most. */
+	memset(&avg, 0, sizeof(avg));
+	irq_balance_average_update(&avg, 0, 0, 1024, true);
+	irq_balance_average_update(&avg, 1ULL << 50, 2000000000 * MSEC, 1024, true);
+	EXPECT_EQ(avg.mean, (1ULL << 42) / 1000);
+	EXPECT_EQ(avg.age_ms, 1000000);
+	report("averages are those of a model in floating point");
 }
 
 static void test_knobs(void)
@@ -418,6 +547,125 @@ static void test_deaf(void)
 	EXPECT_EQ(world_run(&w, 130000), 1);
 	finish(&w);
 	report("a move counts only when it is seen");
+}
+
+/* Asked for eight times, then given up for 2, 4, ... 64 s, to the nanosecond. */
+static void test_given_up(void)
+{
+	unsigned int round, asked;
+	struct world w;
+	u64 hold = 0;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	w.movable[1] = false;
+	w.deaf[0] = true;
+	world_pass(&w);
+	for (round = 0; round < 8 && !failure; round++) {
+		for (asked = 0; w.state[0].hold == hold && asked < 20; asked += !!w.state[0].planned) {
+			world_step(&w, 100 * MSEC);
+			if (round)
+				EXPECT(w.state[0].planned || w.state[0].hold != hold);
+		}
+		EXPECT_EQ(asked, 8);
+		hold = w.state[0].hold;
+		EXPECT_EQ(hold - w.now, (2000ULL << min(round, 5U)) * MSEC);
+		EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FAILED);
+		world_step(&w, hold - w.now - 1);
+		EXPECT_EQ(w.state[0].planned, IRQ_BALANCE_WHY_NONE);
+	}
+	/* Once it moved, none of that counts. */
+	w.deaf[0] = false;
+	EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
+	world_step(&w, 100 * MSEC);
+	EXPECT_EQ(w.state[0].refused, 0);
+	finish(&w);
+	report("a move is tried eight times, then given up for ever longer");
+}
+
+/* 1, 2, 4, ... 64 s, to the nanosecond; a minute after that a second again. */
+static void test_rest_times(void)
+{
+	unsigned int round;
+	struct world w;
+	u64 hold = 0;
+
+	world_init(&w, 2);
+	w.now = 1000000 * MSEC;
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	w.movable[0] = false;
+	world_pass(&w);
+	world_step(&w, 200 * MSEC);
+	for (round = 0; round < 10 && !failure; round++) {
+		EXPECT_EQ(w.irqs[1].cpu, 1);
+		if (round < 8)
+			world_step(&w, 100 * MSEC);
+		else
+			world_step(&w, hold + 60000 * MSEC - w.now - (round == 8));
+		EXPECT_EQ(w.state[1].moved, w.now);
+		hold = w.state[1].hold;
+		EXPECT_EQ(hold - w.now, (1000ULL << (round == 9 ? 0 : min(round, 6U))) * MSEC);
+		EXPECT_EQ(w.state[1].why, IRQ_BALANCE_WHY_RESTING);
+		w.irqs[1].cpu = 0;
+		EXPECT_EQ(world_step(&w, hold - w.now - 1), 0);
+		EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
+	}
+	finish(&w);
+	report("what moves again and again rests for 1, 2, 4, ... 64 s");
+}
+
+/* What it knows is void after it started anew. */
+static void test_anew(void)
+{
+	struct world w;
+	u32 before;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	before = w.bal.generation;
+	irq_balance_init(&w.bal, w.work, WORLD_IRQS, w.nr_cpus);
+	EXPECT_EQ(w.bal.generation, before + 1);
+	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
+	world_pass(&w);
+	EXPECT_EQ(w.state[0].load.age_ms + w.state[1].load.age_ms, 0);
+	EXPECT_EQ(w.state[0].moved + w.state[1].moved, 0);
+	EXPECT(!w.state[0].heavy);
+	/* Zero is the generation of a state that no pass has seen. */
+	w.bal.generation = ~0U;
+	irq_balance_init(&w.bal, w.work, WORLD_IRQS, w.nr_cpus);
+	EXPECT_EQ(w.bal.generation, 1);
+	finish(&w);
+	report("it starts from nothing");
+}
+
+/* One without a CPU is not heavy, and keeps its mean. */
+static void test_nowhere(void)
+{
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	settle(&w);
+	EXPECT(w.state[0].heavy);
+	EXPECT_EQ(w.bal.nr_heavy, 1);
+	w.irqs[0].cpu = 2;
+	world_pass(&w);
+	EXPECT(!w.state[0].heavy);
+	EXPECT_EQ(w.bal.nr_heavy, 0);
+	EXPECT(!w.bal.busy);
+	EXPECT_EQ(w.irqs[0].load, 300000000);
+	EXPECT_EQ(w.cpus[0].load + w.cpus[1].load, 0);
+	w.irqs[0].cpu = 1;
+	world_step(&w, 100 * MSEC);
+	world_step(&w, 100 * MSEC);
+	EXPECT(w.state[0].heavy);
+	finish(&w);
+	report("one that has no CPU");
 }
 
 static void test_hold(void)
@@ -698,16 +946,19 @@ static void test_measure(void)
 void test_time(void)
 {
 	test_averages();
+	test_average_model();
 	test_knobs();
 	test_no_timer();
-	test_bursts();
-	test_swings();
 	test_swing_back();
 	test_noise();
 	test_min_gain();
 	test_why();
 	test_rest();
+	test_rest_times();
 	test_deaf();
+	test_given_up();
+	test_anew();
+	test_nowhere();
 	test_hold();
 	test_observe();
 	test_step_500ms();

@@ -125,6 +125,27 @@ static void check(struct world *w, bool good, const char *what)
 		w->wrong = what;
 }
 
+static u64 seen_worst(const struct world *w)
+{
+	u64 worst = 0;
+	unsigned int i;
+
+	for (i = 0; i < w->nr_cpus; i++)
+		worst = max(worst, w->cpus[i].load);
+	return worst;
+}
+
+/* What one move takes off the worse of its two CPUs, by the loads that the pass saw */
+static u64 gain_of(const struct world *w, const struct irq_balance_irq *irq)
+{
+	const struct irq_balance_cpu *from = &w->cpus[irq->cpu], *to = &w->cpus[irq->target];
+	u64 before = max(from->load, to->load), gone = irq->load * 1024 / from->capacity;
+	u64 after = max(from->load - min(from->load, gone),
+			to->load + irq->load * 1024 / to->capacity);
+
+	return before - min(before, after);
+}
+
 /**
  * world_pass - make one pass now and execute its moves
  * @w:		world
@@ -135,7 +156,7 @@ unsigned int world_pass(struct world *w)
 {
 	u64 before = world_worst(w);
 	unsigned int i, asked = 0, done = 0;
-	bool forced = false, heavy = false;
+	bool forced = false, heavy = false, full = false;
 
 	for (i = 0; i < w->nr_irqs; i++)
 		w->irqs[i].allowed = w->movable[i] ? w->mask[i] : NULL;
@@ -146,9 +167,14 @@ unsigned int world_pass(struct world *w)
 
 		/* Heavy, or heavy with the next average */
 		heavy |= irq->state->heavy || irq->load >= w->set.heavy * 750000ULL;
+		full |= irq->load >= 800000000;
+		check(w, !irq->state->away || irq->cpu >= w->nr_cpus ||
+		      (irq->node >= 0 && w->cpus[irq->cpu].node != irq->node),
+		      "away from its node, and on it");
 		if (irq->target == irq->cpu) {
 			check(w, irq->reason == IRQ_BALANCE_WHY_NONE,
 			      "a reason without a move");
+			check(w, !irq->gain, "a gain without a move");
 			continue;
 		}
 		check(w, irq->cpu < w->nr_cpus, "moved from nowhere");
@@ -161,6 +187,12 @@ unsigned int world_pass(struct world *w)
 		check(w, irq->state->heavy, "moved a light interrupt");
 		check(w, irq->reason != IRQ_BALANCE_WHY_NONE,
 		      "a move without a reason");
+		check(w, irq->gain <= seen_worst(w) || full, "gains more than there is");
+		/* Light ones count for more beside one that fills its CPU */
+		if (w->bal.nr_moves == 1 && !full && !w->bal.program)
+			check(w, irq->gain <= gain_of(w, irq) + irq->load / 10000 &&
+			      irq->gain + irq->load / 10000 >= gain_of(w, irq),
+			      "another gain than that of its move");
 		if (!w->cpus[irq->cpu].usable || !test_bit(irq->cpu, w->mask[i]))
 			forced = true;
 		/* Another may be put where this one should have left. */
@@ -201,6 +233,26 @@ static void advance(struct world *w, u64 ns)
 	for (i = 0; i < w->nr_cpus; i++)
 		w->cpus[i].time += w->base[i] * (ns / MSEC) / 1000;
 	w->now += ns;
+}
+
+/**
+ * world_step - one pass, after a while
+ * @w:		world
+ * @ns:		how long
+ *
+ * Return: moves that were done.
+ */
+unsigned int world_step(struct world *w, u64 ns)
+{
+	unsigned int i;
+
+	advance(w, ns / MSEC * MSEC);
+	w->now += ns % MSEC;
+	for (i = 0; i < w->nr_irqs; i++) {
+		if (w->irqs[i].cpu < w->nr_cpus)
+			w->irqs[i].time += cost(w, i, w->irqs[i].cpu) * (ns % MSEC) / 1000 / MSEC;
+	}
+	return world_pass(w);
 }
 
 /**

@@ -61,6 +61,7 @@ u64 world_load(const struct world *w, unsigned int cpu);
 u64 world_worst(const struct world *w);
 bool world_may(const struct world *w, unsigned int irq, unsigned int cpu);
 unsigned int world_pass(struct world *w);
+unsigned int world_step(struct world *w, u64 ns);
 unsigned int world_run(struct world *w, unsigned int ms);
 
 #endif /* _IRQ_BALANCE_WORLD_H */
