@@ -45,6 +45,7 @@ struct irq_balance_item {
 	int			node;		/* of its device, -1: none */
 	bool			held;		/* it has to be in @node */
 	bool			stay;		/* it may stay at @home */
+	bool			rejected;	/* a move of it was not worth it in this pass */
 };
 
 /* The effect of a plan on CPUs that its moves connect; loads in ns/s */

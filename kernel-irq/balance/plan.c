@@ -547,7 +547,8 @@ static unsigned int irq_balance_judge(struct irq_balance *bal)
 		u64 need = irq_balance_need(w, t->before);
 
 		if (it->place == it->home) {
-			st->why = irq_balance_why_home(w, it);
+			if (!it->rejected)
+				st->why = irq_balance_why_home(w, it);
 			continue;
 		}
 		if (t->forced || t->worth || (t->near && t->near >= need)) {
@@ -558,6 +559,7 @@ static unsigned int irq_balance_judge(struct irq_balance *bal)
 		}
 		st->why = t->before >= t->after + need ? IRQ_BALANCE_WHY_NOISE :
 							 IRQ_BALANCE_WHY_GAIN;
+		it->rejected = true;
 		it->place = it->home;
 	}
 	return moves;
