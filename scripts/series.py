@@ -18,6 +18,8 @@ HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
          'Documentation/': 'Documentation/', 'tools/testing/': 'tools/testing/'}
 # The second series lies in this folder of patches/ and is applied after the first.
 TOOLS = 'tools/'
+# In the section of a new file
+CREATES = b'\nnew file mode '
 # These make the same bytes with every version of git.
 CONFIG = {'core.quotePath': 'true', 'core.autocrlf': 'false', 'apply.whitespace': 'nowarn', 'gc.auto': '0',
           'safe.directory': '*', 'core.abbrev': '12',
@@ -65,6 +67,8 @@ class Git:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('GIT_')}
         self.env.update(LC_ALL='C', TZ='UTC', GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM='1',
                         GIT_ATTR_NOSYSTEM='1', GIT_OPTIONAL_LOCKS='0', GIT_CONFIG_COUNT=str(len(config)))
+        for role in 'AUTHOR', 'COMMITTER':
+            self.env.update({'GIT_%s_NAME' % role: NAME, 'GIT_%s_EMAIL' % role: EMAIL})
         for n, (key, value) in enumerate(config.items()):
             self.env.update({'GIT_CONFIG_KEY_%d' % n: key, 'GIT_CONFIG_VALUE_%d' % n: value})
         self.plain = dict(self.env)
@@ -122,32 +126,24 @@ class Patch:
         self.message = message.strip() + b'\n'
         require(not re.search(rb'^signed-off-by:', self.message, re.I | re.M), self.name + ' has a Signed-off-by line',
                 'take it out: a human who sends the series on adds their own')
-        self.created, self.edited = [], {}
-        diff = re.sub(rb'\n-- \n[^\n]*\n*\Z', b'\n', read(git.dir + '/patch'))
-        for part in re.split(rb'^(?=diff --git )', diff, flags=re.M)[1:]:
-            lines = part.split(b'\n@@ ', 1)[0].decode(errors='replace')
-            match = re.match(r'diff --git a/(\S+) b/(\S+)$', lines.split('\n')[0])
-            require(match and match[1] == match[2] and '\nrename ' not in lines, '%s: cannot take this: %s' % (
-                self.name, lines.split('\n')[0]), 'renames and names with blanks are not supported')
-            if '\nnew file mode ' in lines:
-                self.created.append(match[1])
-            else:
-                self.edited[match[1]] = part if part.endswith(b'\n') else part + b'\n'
+        parts = sections(re.sub(rb'\n-- \n[^\n]*\n*\Z', b'\n', read(git.dir + '/patch')))[1]
+        self.created = [path for path, part in parts.items() if CREATES in part]
+        self.edited = {path: part.rstrip(b'\n') + b'\n' for path, part in parts.items() if CREATES not in part}
 
 
-def patch_files(top):
+def patch_files():
     """[(name, content)] in order, tools/NNNN-* last; two patches of one number are an error."""
     names, seen = [], {}
     for folder in '', TOOLS:
-        there = '%s/patches/%s' % (top, folder)
+        there = '%s/patches/%s' % (TOP, folder)
         names += sorted(folder + n for n in os.listdir(there) if n.endswith('.patch')) if os.path.isdir(there) else []
-    require(names, top + '/patches has no patches')
+    require(names, TOP + '/patches has no patches')
     for name in names:
         match = re.match('(%s)?[0-9]{4}-' % TOOLS, name)
         require(match, 'patches/%s: a patch is called NNNN-something.patch' % name)
         other = seen.setdefault(match[0], name)
         require(other == name, 'patches/%s and patches/%s have one number' % (other, name), 'rename one; gaps are closed')
-    return [(name, read('%s/patches/%s' % (top, name))) for name in names]
+    return [(name, read('%s/patches/%s' % (TOP, name))) for name in names]
 
 
 def numbers(version):
@@ -163,7 +159,18 @@ def compat_versions():
 def sections(data):
     """The head of a patch, and {path: section} of its diff."""
     head, *parts = re.split(rb'^(?=diff --git )', data, flags=re.M)
-    return head, {part.split()[2][2:].decode(): part for part in parts}
+    found = {}
+    for part in parts:
+        match = re.match(r'diff --git a/(\S+) b/\1\n', part.decode(errors='replace'))
+        require(match, 'cannot take this: ' + part.split(b'\n')[0].decode(errors='replace'),
+                'renames and names with blanks are not supported')
+        found[match[1]] = part
+    return head, found
+
+
+def created_by(patches):
+    """The files that patches create, each as patch_files() gives it."""
+    return [path for _, data in patches for path, part in sections(data)[1].items() if CREATES in part]
 
 
 def patches_for(version):
@@ -173,7 +180,7 @@ def patches_for(version):
     (tools-NNNN.patch) replace those of patch NNNN that edit the same file. One without a hunk
     drops the file.
     """
-    around, patches = {'0000-': [], '9000-': []}, dict(patch_files(TOP))
+    around, patches = {'0000-': [], '9000-': []}, dict(patch_files())
     for compat in [v for v in compat_versions() if numbers(v) >= numbers(version)]:
         folder = '%s/patches/compat/%s/' % (TOP, compat)
         for name in sorted(n for n in os.listdir(folder) if n.endswith('.patch')):
@@ -191,23 +198,30 @@ def patches_for(version):
             patches[mine[0]] = re.sub(rb'^---\n.*', b'---\n\n', head, flags=re.M | re.S) + b''.join(parts.values())
     for name, data in list(patches.items()):
         head, parts = sections(data)
-        parts = [part for part in parts.values() if b'\n@@ ' in part or b'\nnew file mode ' in part]
+        parts = [part for part in parts.values() if b'\n@@ ' in part or CREATES in part]
         patches[name] = head + b''.join(parts)
         if not parts:
             del patches[name]
     return around['0000-'] + list(patches.items()) + around['9000-']
 
 
-def source_files(top):
+def source_files():
     """Every file of the source directories that git does not ignore."""
-    done = subprocess.run(['git', '-C', top, 'ls-files', '-z', '-co', '--exclude-standard', '--', *HOMES.values()],
+    done = subprocess.run(['git', '-C', TOP, 'ls-files', '-z', '-co', '--exclude-standard', '--', *HOMES.values()],
                           capture_output=True, check=False)
     names = done.stdout.decode().split('\0') if not done.returncode else \
-        [os.path.relpath(os.path.join(d, n), top) for h in HOMES.values() for d, _, files in os.walk(top + '/' + h) for n in files]
-    return sorted({n for n in names if n and os.path.lexists(top + '/' + n)})
+        [os.path.relpath(os.path.join(d, n), TOP) for h in HOMES.values() for d, _, files in os.walk(TOP + '/' + h) for n in files]
+    return sorted({n for n in names if n and os.path.isfile(TOP + '/' + n) and not os.path.islink(TOP + '/' + n)})
 
 
-def check_rules(top, patches, strays):
+def blobs_here(git):
+    """{source: (mode, blob)} of this repository."""
+    names = source_files()
+    blobs = git('hash-object', '-w', '--no-filters', '--stdin-paths', input='\n'.join(TOP + '/' + n for n in names).encode())
+    return {name: (mode(TOP + '/' + name), blob) for name, blob in zip(names, blobs.split())}
+
+
+def check_rules(patches, sources):
     """Each new file has a source and is created by one patch; MAINTAINERS belongs to the last patch of the first series."""
     creator, last = {}, [patch for patch in patches if TOOLS not in patch.name][-1:]
     for patch in patches:
@@ -216,89 +230,45 @@ def check_rules(top, patches, strays):
             creator[path] = patch.name
             require(home(path), '%s creates %s, which has no home here' % (patch.name, path),
                     'new files are under ' + ', '.join(HOMES))
-            source = '%s/%s' % (top, home(path))
-            require(os.path.isfile(source) and not os.path.islink(source), '%s creates %s, but there is no %s' % (
-                patch.name, path, home(path)), 'add the source, or take the file out of the patch')
-    for patch in patches:
+            require(home(path) in sources, '%s creates %s, but there is no plain file %s' % (patch.name, path, home(path)),
+                    'add the source, or take the file out of the patch')
         for path in patch.edited:
             require(path not in creator, '%s edits %s' % (patch.name, path), 'a new file is created whole by one patch (%s): '
-                    'edit %s instead' % (creator.get(path), home(path)))
-    lost = sorted(set(source_files(top)) - {home(path) for path in creator})
-    require(not lost or not strays, 'no patch creates ' + ', '.join(lost), 'scripts/regen --add N FILE, or scripts/import')
-    listing = [patch for patch in patches if 'MAINTAINERS' in patch.edited]
-    for patch in listing:
-        require([patch] == last, patch.name + ' touches MAINTAINERS',
-                'only the last patch of the first series does (the text is in MAINTAINERS.snippet)')
-    require(bool(listing) == os.path.exists(top + '/MAINTAINERS.snippet'),
-            'MAINTAINERS.snippet and a last patch for MAINTAINERS come together')
+                    'edit %s instead, or squash the commits (git rebase -i)' % (creator.get(path), home(path)))
+    for patch in patches:
+        require('MAINTAINERS' not in patch.edited or [patch] == last, patch.name + ' touches MAINTAINERS',
+                'only the last patch of the first series does')
 
 
-def entries(text):
-    return [entry for entry in re.split(rb'\n\s*\n', text.strip(b'\n')) if entry]
-
-
-def add_maintainers(text, snippet):
-    """TEXT with every entry of SNIPPET in its alphabetical place; the list itself has a few out of order."""
-    for new in entries(snippet):
-        starts = [m.start(1) for m in re.finditer(rb'(?<=\n\n)([^\n]+\n[A-Z]:\t)', text)]
-        starts = [at for at in starts if not text.startswith(b'THE REST', at)]
-        score, best = 0, (0, -1)
-        for n, at in enumerate(starts):
-            score += 1 if text[at:text.index(b'\n', at)] > new.split(b'\n')[0] else -1
-            best = min(best, (score, n))
-        at = starts[best[1] + 1] if best[1] + 1 < len(starts) else text.index(b'\n\nTHE REST') + 2
-        text = text[:at] + new + b'\n\n' + text[at:]
-    return text
-
-
-def apply_hunks(git, patch):
-    data = b''.join(patch.edited.values())
-    for options in ((), ('--recount',)) if data else ():
-        done = git.run('apply', '--cached', *options, '-', input=data, check=False)
-        if not done.returncode:
-            return
-    said = done.stderr.decode(errors='replace').strip().splitlines() if data else []
-    files = [path for path in patch.edited if any(path in line for line in said)] or list(patch.edited)
-    require(not data, '%s does not apply: %s' % (patch.name, ', '.join(files)), *said)
-
-
-def build(git, base, patches, top=TOP, strays=True):
-    """The series as commits on BASE, of PATCHES as patch_files() gives them: [commit]. Breaks of the rules are errors."""
+def build(git, base, patches, sources):
+    """The series as commits on BASE, of PATCHES as from patch_files(), SOURCES as from blobs_here(): [commit]."""
     patches = [Patch(git, name, data) for name, data in patches]
-    check_rules(top, patches, strays)
-    sources = ['%s/%s' % (top, home(path)) for patch in patches for path in patch.created]
-    blobs = git('hash-object', '-w', '--no-filters', '--stdin-paths', input='\n'.join(sources).encode()).split()
-    blobs = dict(zip(sources, blobs))
+    check_rules(patches, sources)
     git('read-tree', base)
     commits, tree = [base], git('rev-parse', base + '^{tree}')
-    who = {'GIT_%s_%s' % (role, key): value for role in ('AUTHOR', 'COMMITTER') for key, value in (('NAME', NAME), ('EMAIL', EMAIL))}
     for patch in patches:
-        info = ['%s %s\t%s' % (mode(source), blobs[source], path) for path in patch.created
-                for source in ['%s/%s' % (top, home(path))]]
+        info = ['%s %s\t%s' % (*sources[home(path)], path) for path in patch.created]
         there = git('ls-files', '--', *patch.created) if patch.created else ''
         require(not there, '%s creates %s, which the kernel has already' % (patch.name, there.split('\n')[0]))
-        if patch.edited.pop('MAINTAINERS', None):
-            text = add_maintainers(git.run('cat-file', 'blob', ':MAINTAINERS').stdout, read(top + '/MAINTAINERS.snippet'))
-            info.append('100644 %s\tMAINTAINERS' % git('hash-object', '-w', '--stdin', input=text))
-        apply_hunks(git, patch)
+        if patch.edited:
+            done = git.run('apply', '--cached', '--recount', '-', input=b''.join(patch.edited.values()), check=False)
+            require(not done.returncode, patch.name + ' does not apply', *done.stderr.decode(errors='replace').splitlines())
         git('update-index', '--add', '--index-info', input='\n'.join(info + ['']).encode())
         new = git('write-tree')
         require(new != tree, patch.name + ' changes nothing', 'take it out, or give it something to do')
         tree = new
         dates = {'GIT_AUTHOR_DATE': patch.date, 'GIT_COMMITTER_DATE': patch.date}
-        commits.append(git('commit-tree', tree, '-p', commits[-1], input=patch.message, env=dict(who, **dates)))
+        commits.append(git('commit-tree', tree, '-p', commits[-1], input=patch.message, env=dates))
     return commits[1:]
 
 
 def format_series(git, base, commits, names):
     """{name: content} as git format-patch makes the COMMITS, which were built of patches called NAMES."""
-    new, start = {}, base
-    for folder in '', TOOLS:
-        own = [commit for commit, name in zip(commits, names) if name.startswith(TOOLS) == bool(folder)]
+    new, middle = {}, ([base] + commits)[sum(not name.startswith(TOOLS) for name in names)]
+    for folder, first, last in ('', base, middle), (TOOLS, middle, commits[-1]):
         out = tempfile.mkdtemp(dir=git.dir)
-        git('format-patch', '-q', *FORMAT, '-o', out, '%s..%s' % (start, (own or [start])[-1]))
+        git('format-patch', '-q', *FORMAT, '-o', out, '%s..%s' % (first, last))
         new.update({folder + name: read(out + '/' + name) for name in sorted(os.listdir(out))})
-        start = (own or [start])[-1]
     return new
 
 
@@ -313,7 +283,7 @@ def replace(path, data, executable=False):
 
 def write_patches(new):
     """Make patches/ NEW; returns how many files changed."""
-    old = dict(patch_files(TOP))
+    old = dict(patch_files())
     changed = [name for name, data in new.items() if old.get(name) != data]
     for name in changed:
         replace('%s/patches/%s' % (TOP, name), new[name])
