@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.environ.get('BUILD', TOP + '/build')
+LINUX = os.environ.get('LINUX', os.environ.get('BUILD', TOP + '/build') + '/linux')
 NAME, EMAIL = 'IRQ balance developers', 'irq-balance@localhost'
 # Where a new file of the kernel lives in this repository.
 HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
@@ -21,10 +21,10 @@ TOOLS = 'tools/'
 # In the section of a new file
 CREATES = b'\nnew file mode '
 # These make the same bytes with every version of git.
-CONFIG = {'core.quotePath': 'true', 'core.autocrlf': 'false', 'apply.whitespace': 'nowarn', 'gc.auto': '0',
-          'safe.directory': '*', 'core.abbrev': '12',
-          'diff.cpp.xfuncname': '!^[ \\t]*[A-Za-z_][A-Za-z_0-9]*:[[:space:]]*($|/[/*])\n'
-                                '^((::[[:space:]]*)?[A-Za-z_].*)$'}
+CONFIG = ['core.quotePath=true', 'core.autocrlf=false', 'apply.whitespace=nowarn', 'gc.auto=0',
+          'safe.directory=*', 'core.abbrev=12',
+          'diff.cpp.xfuncname=!^[ \\t]*[A-Za-z_][A-Za-z_0-9]*:[[:space:]]*($|/[/*])\n'
+          '^((::[[:space:]]*)?[A-Za-z_].*)$']
 FORMAT = ('--zero-commit --no-signature --full-index --no-renames --no-numbered --diff-algorithm=myers '
           '--indent-heuristic --stat=72 --no-color --no-ext-diff --no-textconv --no-notes --no-base --no-thread '
           '--no-cover-letter --no-attach --unified=2 --inter-hunk-context=0 --src-prefix=a/ --dst-prefix=b/ '
@@ -55,7 +55,7 @@ def mode(path):
 
 
 class Git:
-    """git in the objects of the kernel tree TREE, and of ALSO; usable in a with statement."""
+    """git in the objects of the kernel tree TREE, and of ALSO."""
 
     def __init__(self, tree, also=None):
         require(os.path.exists(tree + '/.git'), tree + ' is not a git tree', 'scripts/get-kernel makes one')
@@ -63,27 +63,18 @@ class Git:
         self.dir = self.temporary.name
         with open(self.dir + '/attributes', 'w') as file:
             file.write('*.c diff=cpp\n*.h diff=cpp\n')
-        config = dict(CONFIG, **{'core.attributesFile': self.dir + '/attributes'})
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith('GIT_')}
-        self.env.update(LC_ALL='C', TZ='UTC', GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM='1',
-                        GIT_ATTR_NOSYSTEM='1', GIT_OPTIONAL_LOCKS='0', GIT_CONFIG_COUNT=str(len(config)))
+        self.git = ['git'] + [w for setting in [*CONFIG, 'core.attributesFile=%s/attributes' % self.dir] for w in ('-c', setting)]
+        self.plain = {k: v for k, v in os.environ.items() if not k.startswith('GIT_')}
+        self.plain.update(LC_ALL='C', TZ='UTC', GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM='1',
+                          GIT_ATTR_NOSYSTEM='1', GIT_OPTIONAL_LOCKS='0')
+        self.env = dict(self.plain, GIT_DIR=self.at(tree, 'rev-parse', '--absolute-git-dir'), GIT_INDEX_FILE=self.dir + '/index')
         for role in 'AUTHOR', 'COMMITTER':
             self.env.update({'GIT_%s_NAME' % role: NAME, 'GIT_%s_EMAIL' % role: EMAIL})
-        for n, (key, value) in enumerate(config.items()):
-            self.env.update({'GIT_CONFIG_KEY_%d' % n: key, 'GIT_CONFIG_VALUE_%d' % n: value})
-        self.plain = dict(self.env)
         if also:
             self.env['GIT_ALTERNATE_OBJECT_DIRECTORIES'] = os.path.join(also, self.at(also, 'rev-parse', '--git-path', 'objects'))
-        self.env.update(GIT_DIR=self.at(tree, 'rev-parse', '--absolute-git-dir'), GIT_INDEX_FILE=self.dir + '/index')
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.temporary.cleanup()
 
     def run(self, *args, check=True, env=None, **more):
-        done = subprocess.run(['git', *args], cwd=self.dir, env=dict(self.env, **(env or {})), capture_output=True, **more)
+        done = subprocess.run([*self.git, *args], cwd=self.dir, env=dict(self.env, **(env or {})), capture_output=True, **more)
         require(not check or not done.returncode, 'git %s failed: %s' % (args[0], done.stderr.decode(errors='replace').strip()))
         return done
 
@@ -92,7 +83,7 @@ class Git:
 
     def at(self, tree, *args):
         """The output of git in another tree; '' where it fails."""
-        done = subprocess.run(['git', '-C', tree, *args], env=self.plain, capture_output=True, check=False)
+        done = subprocess.run([*self.git, '-C', tree, *args], env=self.plain, capture_output=True, check=False)
         return '' if done.returncode else done.stdout.decode(errors='replace').strip('\n')
 
 
@@ -102,7 +93,7 @@ def base_of(git, tree):
     if tag:
         return tag
     roots = git.at(tree, 'rev-list', '--max-parents=0', 'HEAD').split()
-    require(len(roots) == 1, tree + ': cannot tell the base commit', 'name it')
+    require(len(roots) == 1, tree + ': cannot tell the base commit', 'tag it: git tag base COMMIT')
     return roots[0]
 
 
@@ -235,9 +226,8 @@ def check_rules(patches, sources):
         for path in patch.edited:
             require(path not in creator, '%s edits %s' % (patch.name, path), 'a new file is created whole by one patch (%s): '
                     'edit %s instead, or squash the commits (git rebase -i)' % (creator.get(path), home(path)))
-    for patch in patches:
-        require('MAINTAINERS' not in patch.edited or [patch] == last, patch.name + ' touches MAINTAINERS',
-                'only the last patch of the first series does')
+    listing = [patch for patch in patches if 'MAINTAINERS' in patch.edited]
+    require(listing in ([], last), ' '.join(p.name for p in listing) + ' touches MAINTAINERS', 'only the last patch of the first series does')
 
 
 def build(git, base, patches, sources):
