@@ -21,28 +21,24 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NICS = 3
 NAMES = {'without': 'without', 'on': 'on, from off', 'observe': 'on, from observe', 'by_hand': 'placed by hand',
          'user': 'by hand in overload, on', 'user_observe': 'by hand in overload, observe',
-         'user_off': 'by hand in overload, off', 'irqbalance': 'irqbalance daemon'}
+         'irqbalance': 'irqbalance daemon'}
 
 
 def free_ports():
-    """Where 2 * NICS ports in a row are free."""
-    for port in range(47000 + os.getpid() % 1000 * 8, 65000, 8):
-        try:
-            with contextlib.ExitStack() as stack:
-                for i in range(2 * NICS):
-                    stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)).bind(('127.0.0.1', port + i))
-            return port
-        except OSError:
-            continue
-    sys.exit('overload.py: no free ports')
+    """Two for each NIC"""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(2 * NICS)]
+        for s in sockets:
+            s.bind(('127.0.0.1', 0))
+        return [s.getsockname()[1] for s in sockets]
 
 
-def qemu_args(model, port):
+def qemu_args(model, ports):
     args = []
     for i in range(NICS):
         end = 'type=inet,%s.host=127.0.0.1,%s.port=%d'
         args.append('-netdev dgram,id=x%d,local.%s,remote.%s' % (
-            i, end % ('local', 'local', port + 2 * i), end % ('remote', 'remote', port + 2 * i + 1)))
+            i, end % ('local', 'local', ports[2 * i]), end % ('remote', 'remote', ports[2 * i + 1])))
         bus = ''
         if model in ('igb', 'e1000e'):
             args.append('-device pcie-root-port,id=rp%d,chassis=%d' % (i, i + 1))
@@ -60,28 +56,32 @@ class Slow(Exception):
     """The guest's CPU 0 is slower than the others."""
 
 
+def guest(out, *words):
+    """Yields what the command of scripts/guest WORDS prints as JSON, and shows the rest."""
+    process = subprocess.Popen([HERE + '/../guest', '--share', out, '--live', '--append', 'irqbalance=off', *words],
+                               stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if line.startswith('{'):
+            yield json.loads(line)
+        else:
+            print(line, end='', flush=True)
+    if process.wait() == 75:
+        raise Slow
+    if process.returncode:
+        sys.exit('the guest failed (status %d); its log is %s/console.log' % (process.returncode, out))
+
+
 def boot(kernel, out, model, limit, options, command):
     """Yields what the guest's command prints as JSON. Exits when something fails."""
     os.makedirs(out, exist_ok=True)
     for name in 'ask', 'host.json':
         if os.path.exists(os.path.join(out, name)):
             os.remove(os.path.join(out, name))
-    port = free_ports()
-    host = subprocess.Popen([sys.executable, HERE + '/overload/host.py', out, str(port), str(NICS - 1)])
-    guest = subprocess.Popen(
-        [HERE + '/../guest', '--smp', '4', '--mem', '1G', '--share', out, '--timeout', str(limit), '--live', '--panic-on-warn',
-         '--append', 'irqbalance=off', '--qemu-args', qemu_args(model, port), *options, kernel, '--', *command],
-        stdout=subprocess.PIPE, text=True)
+    ports = free_ports()
+    host = subprocess.Popen([sys.executable, HERE + '/overload/host.py', out, *map(str, ports)])
     try:
-        for line in guest.stdout:
-            if line.startswith('{'):
-                yield json.loads(line)
-            else:
-                print(line, end='', file=sys.stderr, flush=True)
-        if guest.wait() == 75:
-            raise Slow
-        if guest.returncode:
-            sys.exit('overload.py: the guest failed (status %d); its log is %s/console.log' % (guest.returncode, out))
+        yield from guest(out, '--smp', '4', '--mem', '1G', '--timeout', str(limit), '--panic-on-warn',
+                         '--qemu-args', qemu_args(model, ports), *options, kernel, '--', *command)
         host.wait(timeout=10)
     except subprocess.TimeoutExpired:
         sys.exit('overload.py: the program on the host did not end')
@@ -89,17 +89,16 @@ def boot(kernel, out, model, limit, options, command):
         host.kill()
 
 
-def run(kernel, out, ways, rounds=3, model='e1000', rate=8000, sockets=8, options=(), say=None):
+def run(kernel, out, ways, rounds=3, model='e1000', options=(), say=print):
     """Returns {way: [figures of each round]}."""
     found = {way: [] for way in ways}
     for attempt in range(6):
         try:
             for figures in boot(kernel, out, model, 90 + rounds * len(ways) * 20, options,
                                 ['env', 'IRQBALANCE=' + os.environ.get('IRQBALANCE', ''), 'CHECK=%d' % (attempt < 5),
-                                 HERE + '/overload/in-guest', str(rounds), str(rate), str(sockets), *ways]):
+                                 HERE + '/overload/in-guest', str(rounds), *ways]):
                 found[figures['way']].append(figures)
-                if say:
-                    say(figures)
+                say(figures)
             break
         except Slow:
             print('# the emulated CPU 0 is slower than the others: booting again', flush=True)
@@ -110,11 +109,9 @@ def run(kernel, out, ways, rounds=3, model='e1000', rate=8000, sockets=8, option
             of = sent['%d.%s' % (figures['round'], way)]
             pings = of['pings'] / of['seconds']
             figures['pps'] = round(figures['pps'] - pings)
-            figures['sent'] = round(sum(of['sent']) / of['seconds'])
-            figures['lost'] = max(0, figures['sent'] - figures['pps'])
+            figures['lost'] = max(0, round(sum(of['sent']) / of['seconds']) - figures['pps'])
             figures['rtt_us_p50'] = percentile(of['rtt_us'], 0.5)
             figures['rtt_us_p99'] = percentile(of['rtt_us'], 0.99)
-            figures['pings_lost'] = of['pings'] - len(of['rtt_us'])
     return found
 
 
@@ -140,22 +137,19 @@ def main():
     parser.add_argument('--model', default='e1000', help='of the network cards')
     parser.add_argument('--irqremap', action='store_true')
     parser.add_argument('--rounds', type=int, default=3)
-    parser.add_argument('--rate', type=int, default=8000, help='packets/s to each of the two cards')
     parser.add_argument('--ways', default='without,on,observe,by_hand')
-    parser.add_argument('--command', help='run this in the guest instead, and show what it prints')
-    parser.add_argument('--limit', type=int, default=300, help='seconds that it may take')
+    parser.add_argument('--command', help='run this in the guest instead, for 400 s at most, and show what it prints')
     parser.add_argument('--json', help='write the figures of all rounds there')
     args = parser.parse_args()
+    options = ['--irqremap'] if args.irqremap else []
     if args.command:
-        for printed in boot(args.kernel, os.path.abspath(args.out), args.model, args.limit, ['--irqremap'] if args.irqremap else [],
-                            args.command.split()):
+        for printed in boot(args.kernel, os.path.abspath(args.out), args.model, 400, options, args.command.split()):
             print(json.dumps(printed))
         with open(os.path.join(args.out, 'host.json')) as file:
             final = json.load(file)['final']
         print(json.dumps({'pings': final['pings'], 'answered': len(final['rtt_us'])}))
         return
-    found = run(args.kernel, os.path.abspath(args.out), args.ways.split(','), args.rounds, args.model, args.rate,
-                options=['--irqremap'] if args.irqremap else [],
+    found = run(args.kernel, os.path.abspath(args.out), args.ways.split(','), args.rounds, args.model, options,
                 say=lambda f: print('# round %(round)d %(way)s: %(pps)d packets/s, %(moves)d moves, %(failed)d failed' % f, flush=True))
     table(found)
     if args.json:

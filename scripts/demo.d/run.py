@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the demo's scenes in guests, shows them live, writes figures and pictures.
+"""run.py KERNEL TRAFFIC OUT ROUNDS: runs the demo's scenes in guests, shows them live, writes figures and pictures.
 
 Called by scripts/demo. Scene 1 is overload.py's, scene 2 is that of resume. Interrupt
 load is irq + softirq time of /proc/stat; its unit there, 1/100 s, makes it a percentage
 when divided by seconds.
 """
-import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
+import matplotlib
+matplotlib.use('Agg')
+from matplotlib import pyplot  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import overload  # noqa: E402
 
+matplotlib.rcParams['svg.hashsalt'] = 'irq_balance'
 WINDOW, MEASURE, WITHIN = 0.5, 5.0, 1.1
 
 
@@ -49,17 +51,6 @@ def table(off, on):
               'unchanged' if on['masks_unchanged'] else 'CHANGED'))
 
 
-def pyplot():
-    try:
-        import matplotlib
-    except ImportError:
-        sys.exit('demo: no picture: matplotlib is missing (Debian package python3-matplotlib)')
-    matplotlib.use('Agg')
-    matplotlib.rcParams['svg.hashsalt'] = 'irq_balance'
-    import matplotlib.pyplot as plt
-    return plt
-
-
 def save(figure, out, name):
     for kind in 'png', 'svg':
         path = os.path.join(out, '%s.%s' % (name, kind))
@@ -68,7 +59,7 @@ def save(figure, out, name):
 
 
 def bars(out, found):
-    figure, axes = pyplot().subplots(1, 2, figsize=(9, 0.6 + 0.45 * len(found)), sharey=True, constrained_layout=True)
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 0.6 + 0.45 * len(found)), sharey=True, constrained_layout=True)
     ways = list(found)[::-1]
     for axis, key, scale, title in ((axes[0], 'pps', 1, 'packets/s delivered'), (axes[1], 'rtt_us_p99', 1000, 'ping, p99, ms')):
         values = [(found[way][key] or 0) / scale for way in ways]
@@ -80,7 +71,7 @@ def bars(out, found):
 
 def lines(out, runs):
     """The interrupt time of each CPU over time, in windows of a second."""
-    figure, axes = pyplot().subplots(1, 2, figsize=(10, 2.9), sharey=True, constrained_layout=True)
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 2.9), sharey=True, constrained_layout=True)
     for run in runs[:2]:
         axis, samples = axes[int(run['state'] == 'on')], run['samples']
         for cpu in range(1, len(samples[0])):
@@ -92,58 +83,39 @@ def lines(out, runs):
     save(figure, out, 'resume')
 
 
-def flood(args, result):
+def flood(kernel, out, rounds):
+    """{way: medians of the figures}"""
     ways = ['without', 'on', 'by_hand'] + (['irqbalance'] if os.environ.get('IRQBALANCE') else [])
-    rounds = args.rounds
     print('scene 1: booting 4 CPUs; %d rounds take about %d s' % (rounds, 15 + rounds * (8 * len(ways) + 8)), flush=True)
-    found = overload.run(args.kernel, os.path.join(args.out, 'overload'), ways, rounds, say=lambda f: print(
+    found = overload.run(kernel, os.path.join(out, 'overload'), ways, rounds, say=lambda f: print(
         'scene 1 round %d, %s: %d packets/s' % (f['round'] + 1, overload.NAMES[f['way']], f['pps']), flush=True))
     print()
     overload.table(found)
-    result['overload'] = {way: overload.medians(each) for way, each in found.items()}
-    gain = result['overload']['by_hand']['pps'] / max(1, result['overload']['without']['pps'])
+    result = {way: overload.medians(each) for way, each in found.items()}
+    gain = result['by_hand']['pps'] / max(1, result['without']['pps'])
     if gain < 1.4:
         print('placed by hand it is only %.2f times as much: this host is too small or too busy to show a gain' % gain)
+    return result
 
 
-def resume(args, result):
-    share = os.path.join(args.out, 'guest')
-    print('\nscene 2: booting 8 CPUs (2 sockets x 2 cores x 2 threads); it takes about %d s' % (30 + 35 * args.rounds), flush=True)
-    guest = subprocess.Popen([HERE + '/../guest', '--nics', 'e1000x4', '--share', share, '--timeout', str(120 + 60 * args.rounds), '--live',
-                              '--append', 'irqbalance=off', args.kernel, '--', HERE + '/resume', args.traffic, str(args.rounds)],
-                             stdout=subprocess.PIPE, text=True)
-    runs = []
-    for line in guest.stdout:
-        if line.startswith('{'):
-            runs.append(json.loads(line))
-        else:
-            print(line, end='', flush=True)
-    if guest.wait():
-        sys.exit('demo: the guest failed (status %d); its log is %s/console.log' % (guest.returncode, share))
-    found = {state: medians([figures(run) for run in runs if run['state'] == state]) for state in ('off', 'on')}
-    table(found['off'], found['on'])
-    result['resume'] = found
-    return runs
+def resume(kernel, traffic, out, rounds):
+    """[what the guest measured in each run]"""
+    print('\nscene 2: booting 8 CPUs (2 sockets x 2 cores x 2 threads); it takes about %d s' % (30 + 35 * rounds), flush=True)
+    return list(overload.guest(os.path.join(out, 'guest'), '--nics', 'e1000x4', '--timeout', str(120 + 60 * rounds),
+                               kernel, '--', HERE + '/resume', traffic, str(rounds)))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in 'kernel', 'traffic', 'out', 'scenes':
-        parser.add_argument('--' + name, required=True)
-    parser.add_argument('--rounds', type=int, default=3)
-    args = parser.parse_args()
-    result, runs = {}, []
-    if '1' in args.scenes:
-        flood(args, result)
-    if '2' in args.scenes:
-        runs = resume(args, result)
-    with open(os.path.join(args.out, 'result.json'), 'w') as file:
+    kernel, traffic, out, rounds = sys.argv[1:4] + [int(sys.argv[4])]
+    result = {'overload': flood(kernel, out, rounds)}
+    runs = resume(kernel, traffic, out, rounds)
+    result['resume'] = {state: medians([figures(run) for run in runs if run['state'] == state]) for state in ('off', 'on')}
+    table(**result['resume'])
+    with open(os.path.join(out, 'result.json'), 'w') as file:
         json.dump(result, file, indent=1)
-    print('figures: %s/result.json' % os.path.relpath(args.out))
-    if 'overload' in result:
-        bars(args.out, result['overload'])
-    if runs:
-        lines(args.out, runs)
+    print('figures: %s/result.json' % os.path.relpath(out))
+    bars(out, result['overload'])
+    lines(out, runs)
 
 
 try:

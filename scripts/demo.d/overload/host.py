@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""host.py DIR PORT NICS: feeds the NICs of a guest from outside
+"""host.py DIR PORT...: feeds the NICs of a guest from outside
 
-QEMU's netdev I receives UDP datagrams at PORT + 2 I and sends to PORT + 2 I + 1.
-NIC 0 to NICS - 1 get frames that nothing receives, at the rate that the guest asks
-for. The next NIC gets a ping every 10 ms or so. The guest writes
+QEMU's netdev I receives UDP datagrams at the PORT 2 I and sends to the PORT 2 I + 1.
+All NICs but the last get frames that nothing receives, at the rate that the guest asks
+for. The last NIC gets a ping every 10 ms or so. The guest writes
 "LABEL RATE" (frames per second for each NIC, or 0) to DIR/ask. When it writes
 "end 0" the counts of each label go to DIR/host.json: seconds, frames sent, pings
 sent and their round-trip times in us.
@@ -36,12 +36,13 @@ def ping(number, mac):
 
 
 def main():
-    where, port, nics = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    where, ports = sys.argv[1], [int(port) for port in sys.argv[2:]]
+    nics = len(ports) // 2 - 1
     sockets = []
     for i in range(nics + 1):
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        s.bind(('127.0.0.1', port + 2 * i + 1))
-        s.connect(('127.0.0.1', port + 2 * i))
+        s.bind(('127.0.0.1', ports[2 * i + 1]))
+        s.connect(('127.0.0.1', ports[2 * i]))
         s.setblocking(False)
         sockets.append(s)
     # An experimental EtherType and a unicast address: stack and filters see each frame
