@@ -142,13 +142,13 @@ qemu_good() {
 }
 
 # need_qemu [PROGRAM PACKAGE]
+# shellcheck disable=SC2120
 need_qemu() {
-	local program=${1:-qemu-system-x86_64} package=${2:-qemu-system-x86} codename list
+	local program=${1:-${QEMU:-qemu-system-x86_64}} package=${2:-qemu-system-x86} codename list
 
 	case $TOP/ in /tmp/* | /run/* | /dev/shm/*)
 		die "$TOP is not there in a guest, which has a ${TOP%"${TOP#/*/}"} of its own" "move this directory elsewhere" ;;
 	esac
-	[ -n "${1:-}" ] || program=${QEMU:-$program}
 	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 	if ! qemu_good "$program" && [ "$codename" = bookworm ] && apt_suite "$codename-backports"; then
 		list=$BUILD/apt/$codename-backports.deb/parts
@@ -158,7 +158,7 @@ need_qemu() {
 		apt_get "${apt_suite[@]}" update >/dev/null 2>&1
 		apt_install "$package" -- "${apt_suite[@]}" -t "$codename-backports"
 	fi
-	need "$program" "$package"
+	need "$program" "$package" setpriv util-linux
 	qemu_good "$program" || die "QEMU 8.1 or newer is needed, here is: $("$program" --version 2>&1 | head -n 1)" \
 		"install a newer QEMU and set QEMU=its path"
 	export QEMU=$program

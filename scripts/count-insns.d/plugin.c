@@ -121,22 +121,19 @@ static void finish(qemu_plugin_id_t id, void *data)
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info,
 			       int argc, char **argv)
 {
+	static const struct { const char *format; uint64_t *addr; } points[] = {
+		{ "start=%llx", &start }, { "middle=%llx", &middle }, { "stop=%llx", &stop }, { "skip=%llx", &skip } };
 	unsigned long long v;
-	int i;
+	int i, n;
 
 	for (i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "out=", 4))
 			out = argv[i] + 4;
-		else if (sscanf(argv[i], "start=%llx", &v) == 1)
-			start = v;
-		else if (sscanf(argv[i], "middle=%llx", &v) == 1)
-			middle = v;
-		else if (sscanf(argv[i], "stop=%llx", &v) == 1)
-			stop = v;
-		else if (sscanf(argv[i], "skip=%llx", &v) == 1)
-			skip = v;
 		else if (sscanf(argv[i], "mark=%llx", &v) == 1 && nr_marks < MARKS)
 			mark[nr_marks++] = v;
+		for (n = 0; n < 4; n++)
+			if (sscanf(argv[i], points[n].format, &v) == 1)
+				*points[n].addr = v;
 	}
 	if (!start || !stop || !out) {
 		fprintf(stderr, "plugin: start=, stop= and out= are needed\n");
