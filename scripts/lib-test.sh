@@ -53,8 +53,7 @@ git_tree() {
 }
 
 fingerprint() {
-	(cd "$1" && find . -path ./.git -prune -o -printf '%p %y %m\n' | sort &&
-		find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 sha256sum)
+	tar -C "$1" --sort=name --mtime=@0 --exclude=./.git -cf - . | sha256sum
 }
 
 unchanged() { fingerprint "$1" | cmp - "$2"; }
