@@ -18,6 +18,8 @@ HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
          'Documentation/': 'Documentation/', 'tools/testing/': 'tools/testing/'}
 # The second series lies in this folder of patches/ and is applied after the first.
 TOOLS = 'tools/'
+# The text that the patch for MAINTAINERS adds
+SNIPPET = 'MAINTAINERS.snippet'
 # In the section of a new file
 CREATES = b'\nnew file mode '
 # These make the same bytes with every version of git.
@@ -159,6 +161,17 @@ def sections(data):
     return head, found
 
 
+def added(section):
+    """The lines that a section adds, as a text."""
+    return b'\n'.join(re.findall(rb'^\+(?!\+\+ )(.*)', section, re.M)).strip() + b'\n'
+
+
+def adding(section, text):
+    """The section with TEXT, and an empty line, for the lines that it adds."""
+    lines = b''.join(b'+%s\n' % line for line in text.split(b'\n'))
+    return re.sub(rb'^(\+(?!\+\+ ).*\n)+', lambda _: lines, section, flags=re.M)
+
+
 def created_by(patches):
     """The files that patches create, each as patch_files() gives it."""
     return [path for _, data in patches for path, part in sections(data)[1].items() if CREATES in part]
@@ -197,11 +210,11 @@ def patches_for(version):
 
 
 def source_files():
-    """Every file of the source directories that git does not ignore."""
-    done = subprocess.run(['git', '-C', TOP, 'ls-files', '-z', '-co', '--exclude-standard', '--', *HOMES.values()],
+    """MAINTAINERS.snippet and every file of the source directories that git does not ignore."""
+    done = subprocess.run(['git', '-C', TOP, 'ls-files', '-z', '-co', '--exclude-standard', '--', SNIPPET, *HOMES.values()],
                           capture_output=True, check=False)
     names = done.stdout.decode().split('\0') if not done.returncode else \
-        [os.path.relpath(os.path.join(d, n), TOP) for h in HOMES.values() for d, _, files in os.walk(TOP + '/' + h) for n in files]
+        [SNIPPET] + [os.path.relpath(os.path.join(d, n), TOP) for h in HOMES.values() for d, _, files in os.walk(TOP + '/' + h) for n in files]
     return sorted({n for n in names if n and os.path.isfile(TOP + '/' + n) and not os.path.islink(TOP + '/' + n)})
 
 
@@ -240,6 +253,10 @@ def build(git, base, patches, sources):
         info = ['%s %s\t%s' % (*sources[home(path)], path) for path in patch.created]
         there = git('ls-files', '--', *patch.created) if patch.created else ''
         require(not there, '%s creates %s, which the kernel has already' % (patch.name, there.split('\n')[0]))
+        if 'MAINTAINERS' in patch.edited:
+            require(SNIPPET in sources, patch.name + ' edits MAINTAINERS, but there is no ' + SNIPPET)
+            entry = git.run('cat-file', 'blob', sources[SNIPPET][1]).stdout
+            patch.edited['MAINTAINERS'] = adding(patch.edited['MAINTAINERS'], entry)
         if patch.edited:
             done = git.run('apply', '--cached', '--recount', '-', input=b''.join(patch.edited.values()), check=False)
             require(not done.returncode, patch.name + ' does not apply', *done.stderr.decode(errors='replace').splitlines())
