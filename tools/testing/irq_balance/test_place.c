@@ -420,7 +420,7 @@ static void test_fewest_moves(void)
 	EXPECT_EQ(world_worst(&w), 410000000);
 	EXPECT_EQ(w.moves, 3);
 	finish(&w);
-	/* 50 has to leave a CPU that is too full only as long as 10, which may not stay, is there. */
+	/* 50 has to leave a full CPU only as long as 10, which may not stay, is there. */
 	world_init(&w, 3);
 	world_irq(&w, 2, 500000000);
 	world_irq(&w, 2, 100000000);

@@ -281,7 +281,8 @@ static void test_why(void)
 	world_irq(&w, 1, 280000000);
 	world_pass(&w);
 	EXPECT_EQ(world_run(&w, 60000), 0);
-	EXPECT((w.state[0].why == IRQ_BALANCE_WHY_GAIN) + (w.state[1].why == IRQ_BALANCE_WHY_GAIN) == 1);
+	EXPECT((w.state[0].why == IRQ_BALANCE_WHY_GAIN) !=
+	       (w.state[1].why == IRQ_BALANCE_WHY_GAIN));
 	finish(&w);
 	/* One allowed CPU on its node, and one on another. */
 	world_init(&w, 2);
@@ -383,9 +384,11 @@ static void model_update(struct model *m, double rate, double ms)
 		m->up = up;
 		m->far = 0;
 		if (m->run_ms > 100) {
-			m->mean = m->recent = m->run;
+			m->mean = m->run;
+			m->recent = m->run;
 			m->age = m->run_ms;
-			m->dev = m->run_ms = 0;
+			m->dev = 0;
+			m->run_ms = 0;
 			return;
 		}
 	} else {
@@ -554,7 +557,8 @@ static void test_given_up(void)
 	w.deaf[0] = true;
 	world_pass(&w);
 	for (round = 0; round < 8 && !failure; round++) {
-		for (asked = 0; w.state[0].hold == hold && asked < 20; asked += !!w.state[0].planned) {
+		for (asked = 0; w.state[0].hold == hold && asked < 20;
+		     asked += !!w.state[0].planned) {
 			world_step(&w, 100 * MSEC);
 			if (round)
 				EXPECT(w.state[0].planned || w.state[0].hold != hold);
@@ -607,7 +611,7 @@ static void test_rest_times(void)
 	report("what moves again and again rests for 1, 2, 4, ... 64 s");
 }
 
-/* What it knows is void after it started anew. */
+/* All knowledge is void after a new start. */
 static void test_anew(void)
 {
 	struct world w;

@@ -135,7 +135,7 @@ static u64 seen_worst(const struct world *w)
 	return worst;
 }
 
-/* What one move takes off the worse of its two CPUs, by the loads that the pass saw */
+/* The load that one move takes off the worse of its two CPUs, by the loads that the pass saw */
 static u64 gain_of(const struct world *w, const struct irq_balance_irq *irq)
 {
 	const struct irq_balance_cpu *from = &w->cpus[irq->cpu], *to = &w->cpus[irq->target];
