@@ -466,7 +466,6 @@ static void irq_balance_assess(struct irq_balance_work *w)
 	for (pos = 0; pos < w->nr_cpus; pos++) {
 		w->root[pos] = pos;
 		w->before[pos] = w->fixed[pos];
-		w->common[pos] = 0;
 	}
 	for (it = w->items; it < end; it++) {
 		w->before[it->home] += irq_balance_cost(w, it->load, it->home);
