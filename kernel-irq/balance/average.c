@@ -6,6 +6,10 @@
  * one second is from it. Windows that are far off for a tenth of a second are
  * a step: the mean starts anew from there. A step back within a minute is not
  * followed, so bursts and swings end up in mean and deviation.
+ *
+ * The base load of a CPU follows no steps, as bursts of it are common and nothing can
+ * be done about them. Its mean looks back for half of its age at first: what it was
+ * when the CPU came online fades with the square of the time.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -101,13 +105,14 @@ u64 irq_balance_average_error(const struct irq_balance_average *avg)
  * @elapsed:	length of the window in ns
  * @capacity:	1..1024, of the CPU that did the work: the average is in ns/s
  *		of a CPU of capacity 1024
- * @follow:	follow steps
+ * @follow:	follow steps; if not, forget the beginning sooner
  */
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 				u64 elapsed, u32 capacity, bool follow)
 {
 	u32 us = min_t(u64, div_u64(elapsed, 1000), WINDOW_MAX * 1000), ms = us / 1000;
 	u64 rate = total - avg->total, off;
+	u32 history = min(follow ? avg->age_ms : avg->age_ms / 2, MEAN_MS);
 	bool seen = avg->seen && total >= avg->total && ms;
 
 	avg->total = total;
@@ -127,7 +132,7 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	avg->recent = irq_balance_blend(avg->recent, rate, ms, min(avg->age_ms, RECENT_MS));
 	/* As long as there is no more history than that, single windows have to do */
 	off = abs_diff(avg->age_ms < RECENT_MS ? rate : avg->recent, avg->mean);
-	avg->dev = irq_balance_blend(avg->dev, off, ms, min(avg->age_ms, MEAN_MS));
+	avg->dev = irq_balance_blend(avg->dev, off, ms, history);
 	/* The mean comes closer during a run */
 	off = irq_balance_average_off(avg);
 	if (avg->run_ms)
@@ -138,6 +143,6 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	} else {
 		avg->run_ms = 0;
 	}
-	avg->mean = irq_balance_blend(avg->mean, rate, ms, min(avg->age_ms, MEAN_MS));
+	avg->mean = irq_balance_blend(avg->mean, rate, ms, history);
 	avg->age_ms = min(avg->age_ms + ms, WINDOW_MAX);
 }

@@ -65,6 +65,28 @@ static void test_lone_base(void)
 	report("base load drives a lone one away once it is proven");
 }
 
+/* CPUs that were busy in their first second do not keep interrupts together for long */
+static void test_base_at_first(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++) {
+		w.base[i] = i * 40000000;
+		world_irq(&w, 0, 40000000);
+	}
+	w.bal.kicked = true;
+	world_pass(&w);
+	world_run(&w, 1000);
+	EXPECT(world_worst(&w) > 100000000);
+	memset(w.base, 0, sizeof(w.base));
+	world_run(&w, 10000);
+	EXPECT_EQ(world_worst(&w), 40000000);
+	finish(&w);
+	report("base load of the first second is soon forgotten");
+}
+
 static void test_lone_waiting(void)
 {
 	struct world w;
@@ -789,6 +811,7 @@ void test_placement(void)
 {
 	test_lone();
 	test_lone_base();
+	test_base_at_first();
 	test_lone_waiting();
 	test_lone_forbidden();
 	test_lone_faster();
