@@ -18,7 +18,7 @@ HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
          'Documentation/': 'Documentation/', 'tools/testing/': 'tools/testing/'}
 # The second series lies in this folder of patches/ and is applied after the first.
 TOOLS = 'tools/'
-# The text that the patch for MAINTAINERS adds
+# What the patch for MAINTAINERS adds, with an empty line
 SNIPPET = 'MAINTAINERS.snippet'
 # In the section of a new file
 CREATES = b'\nnew file mode '
@@ -161,17 +161,6 @@ def sections(data):
     return head, found
 
 
-def added(section):
-    """The lines that a section adds, as a text."""
-    return b'\n'.join(re.findall(rb'^\+(?!\+\+ )(.*)', section, re.M)).strip() + b'\n'
-
-
-def adding(section, text):
-    """The section with TEXT, and an empty line, for the lines that it adds."""
-    lines = b''.join(b'+%s\n' % line for line in text.split(b'\n'))
-    return re.sub(rb'^(\+(?!\+\+ ).*\n)+', lambda _: lines, section, flags=re.M)
-
-
 def created_by(patches):
     """The files that patches create, each as patch_files() gives it."""
     return [path for _, data in patches for path, part in sections(data)[1].items() if CREATES in part]
@@ -255,8 +244,8 @@ def build(git, base, patches, sources):
         require(not there, '%s creates %s, which the kernel has already' % (patch.name, there.split('\n')[0]))
         if 'MAINTAINERS' in patch.edited:
             require(SNIPPET in sources, patch.name + ' edits MAINTAINERS, but there is no ' + SNIPPET)
-            entry = git.run('cat-file', 'blob', sources[SNIPPET][1]).stdout
-            patch.edited['MAINTAINERS'] = adding(patch.edited['MAINTAINERS'], entry)
+            entry = re.sub(rb'^', b'+', git.run('cat-file', 'blob', sources[SNIPPET][1]).stdout, flags=re.M) + b'\n'
+            patch.edited['MAINTAINERS'] = re.sub(rb'^(\+(?!\+\+ ).*\n)+', lambda _: entry, patch.edited['MAINTAINERS'], flags=re.M)
         if patch.edited:
             done = git.run('apply', '--cached', '--recount', '-', input=b''.join(patch.edited.values()), check=False)
             require(not done.returncode, patch.name + ' does not apply', *done.stderr.decode(errors='replace').splitlines())
