@@ -395,7 +395,13 @@ static struct irq_load fake_load(struct fake *fake)
 static struct irq_load charge(struct fake *fake, unsigned int n)
 {
 	struct irq_load before = fake_load(fake), after;
+	unsigned int cpu;
 
+	/* Handlers of before, on a host that may have stopped this CPU in the middle of one */
+	for_each_possible_cpu(cpu) {
+		per_cpu(irq_load_cpu, cpu).mean_nr = 0;
+		per_cpu(irq_load_cpu, cpu).mean_ns = 0;
+	}
 	fake_raise(fake, n);
 	after = fake_load(fake);
 	after.time_ns -= before.time_ns;
@@ -543,7 +549,7 @@ static void interrupt_over_a_thread_is_charged_once(struct kunit *test)
 	thread = charge(fake, 50).thread_ns;
 	charged = fake_load(other).time_ns;
 	KUNIT_EXPECT_GE(test, charged, 27 * MS);
-	KUNIT_EXPECT_GE(test, thread + charged, fake->in_thread_ns - fake->in_thread_ns / 4);
+	KUNIT_EXPECT_GE(test, thread + charged, fake->in_thread_ns - fake->in_thread_ns / 8);
 	KUNIT_EXPECT_LE(test, thread + charged, fake->in_thread_ns + fake->in_thread_ns / 8);
 }
 
