@@ -626,6 +626,9 @@ static void bt_move(struct bt_source *s, struct torture_random_state *random)
 	if ((opted_out || bt_is_managed(s)) && ret != -EPERM)
 		bt_fail(others, "irq %u is %s and moves: %d", s->irq,
 			opted_out ? "opted out" : "managed", ret);
+	/* It was before: a CPU goes offline only while no other has interrupts disabled */
+	if (!cpu_online(cpu) && ret != -EPERM && ret != -ECANCELED)
+		bt_fail(dead_cpu, "irq %u moves to offline CPU%u: %d", s->irq, cpu, ret);
 	desc->balance->opted_out = false;
 	if (bt_is_managed(s))
 		irqd_set(s->data, IRQD_AFFINITY_MANAGED);
