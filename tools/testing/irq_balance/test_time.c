@@ -850,6 +850,42 @@ static void test_program(void)
 	report("a program plans, inside the rules");
 }
 
+/* Proposes to move each of 70 interrupts, and ones that the pass does not have, to CPU 1 */
+static void propose_many(struct irq_balance *bal, u64 now)
+{
+	struct irq_balance_ctx ctx;
+	unsigned int i;
+
+	irq_balance_ctx_init(&ctx, bal, now);
+	EXPECT(bpf_irq_balance_irq(&ctx, 69)->irq == 85 && !bpf_irq_balance_irq(&ctx, 70));
+	EXPECT(bpf_irq_balance_cpu(&ctx, 1) && !bpf_irq_balance_cpu(&ctx, 2));
+	for (i = 0; i < 4100; i++)
+		EXPECT_EQ(irq_balance_propose(&ctx, 16 + i, 1, IRQ_BALANCE_WHY_IMBALANCE + i % 3),
+			  i < 64 ? 0 : i == 69 ? -EPERM : i < 70 || i >= 4096 ? -E2BIG : -ENOENT);
+	EXPECT_EQ(ctx.proposals, 4096);
+	EXPECT_EQ(ctx.refused, 4096 - 64);
+}
+
+static void test_program_limits(void)
+{
+	const struct irq_balance_program program = { "test", propose_many };
+	struct world w;
+
+	world_init(&w, 2);
+	while (w.nr_irqs < 70)
+		world_irq(&w, 0, 25000000);
+	/* Another one behind the last */
+	w.irqs[70].irq = 86;
+	world_step(&w, 100 * MSEC);
+	/* One that has just rested, and one without a CPU */
+	w.state[0].hold = w.now + 200 * MSEC;
+	w.irqs[69].cpu = 2;
+	w.bal.program = &program;
+	EXPECT_EQ(world_step(&w, 200 * MSEC), 64);
+	finish(&w);
+	report("a program gets so far, and no further");
+}
+
 static void test_pace(void)
 {
 	struct world w;
@@ -958,6 +994,7 @@ void test_time(void)
 	test_observe();
 	test_step_500ms();
 	test_program();
+	test_program_limits();
 	test_pace();
 	test_measure();
 }
