@@ -459,6 +459,7 @@ static void test_fewest_moves(void)
 static void test_within_percent(void)
 {
 	struct world w;
+	unsigned int i;
 
 	/* 400+404+400+404: 804:804 takes two moves, 800:808 too; one cannot. */
 	world_init(&w, 2);
@@ -471,17 +472,18 @@ static void test_within_percent(void)
 	EXPECT_EQ(w.moves, 1);
 	EXPECT(world_worst(&w) <= 607000000);
 	finish(&w);
-	/* One move gets to 503. To 501.5 it takes a swap on top of it. */
-	world_init(&w, 2);
-	w.base[0] = 450000000;
-	world_irq(&w, 0, 200000000);
-	world_irq(&w, 0, 53000000);
-	w.base[1] = 248500000;
-	world_irq(&w, 1, 51500000);
-	settle(&w);
-	EXPECT_EQ(w.moves, 1);
-	EXPECT_EQ(world_worst(&w), 503000000);
-	finish(&w);
+	/* One move gets to within 0.995 % of the best or 1.005 %. To get closer takes more. */
+	for (i = 0; i < 2; i++) {
+		world_init(&w, 2);
+		w.base[0] = 457050000 + i * 50000;
+		world_irq(&w, 0, 200000000);
+		world_irq(&w, 0, 53000000);
+		w.base[1] = 248500000;
+		world_irq(&w, 1, 51500000);
+		settle(&w);
+		EXPECT_EQ(w.moves, i ? 3 : 1);
+		finish(&w);
+	}
 	report("loads within one per cent are equal");
 }
 
@@ -653,22 +655,65 @@ static void test_chains(void)
 	report("a move is made possible by another one");
 }
 
-/* A heavy one and nine light ones have to change places: no single step helps. */
+/*
+ * A heavy one and nine light ones have to change places: no single step helps. One of the
+ * light ones may have to stay.
+ */
 static void test_pair(void)
 {
+	unsigned int i, stays;
 	struct world w;
-	unsigned int i;
 
-	world_init(&w, 2);
-	w.base[0] = 200000000;
-	world_irq(&w, 0, 700000000);
-	for (i = 0; i < 9; i++)
-		world_irq(&w, 1, 70000000);
+	for (stays = 0; stays < 2; stays++) {
+		world_init(&w, 2);
+		w.base[0] = 200000000;
+		world_irq(&w, 0, 700000000);
+		for (i = 0; i < 9; i++)
+			world_irq(&w, 1, 70000000);
+		if (stays)
+			only(&w, 5, 1, 1);
+		settle(&w);
+		world_run(&w, 5000);
+		EXPECT_EQ(world_worst(&w), 770000000);
+		finish(&w);
+	}
+	/* 42 are too many to be shared out anew. */
+	world_init(&w, 3);
+	for (i = 0; i < 42; i++) {
+		world_irq(&w, i % 2, 30000000);
+		only(&w, i, 0, 1);
+	}
 	settle(&w);
-	world_run(&w, 5000);
-	EXPECT_EQ(world_worst(&w), 770000000);
+	EXPECT_EQ(w.moves, 0);
 	finish(&w);
 	report("the interrupts of two CPUs are shared out anew");
+}
+
+/* An interrupt of @load on a CPU that has 400 ms/s: whether that is worth a move, beside a giant. */
+static bool exact_gain(u64 load, bool lone)
+{
+	struct world w;
+	bool moved;
+
+	world_init(&w, 3);
+	w.set.heavy = 10;
+	world_irq(&w, 0, 400 * MSEC - load);
+	world_irq(&w, 0, load);
+	w.movable[lone] = false;
+	world_irq(&w, 1, 1000 * MSEC);
+	world_step(&w, 100 * MSEC);
+	w.bal.asked = true;
+	moved = world_step(&w, 200 * MSEC);
+	finish(&w);
+	return moved;
+}
+
+static void test_exact_gain(void)
+{
+	EXPECT(exact_gain(20000000, false));
+	EXPECT(exact_gain(20000000, true));
+	EXPECT(!exact_gain(19990000, true));
+	report("a gain of exactly min_gain is enough");
 }
 
 static void test_hidden(void)
@@ -736,6 +781,135 @@ static void test_parts(void)
 	EXPECT(world_worst(&w) <= 710000000);
 	finish(&w);
 	report("parts of a machine are solved each for itself");
+}
+
+/* All placements of the interrupts from @irq on: the least worst CPU by the number of moves */
+static void try_all(const struct world *w, unsigned int irq, u64 *load, unsigned int moves,
+		    u64 *least)
+{
+	unsigned int cpu, home;
+	u64 worst = 0, cost;
+
+	if (irq == w->nr_irqs) {
+		for (cpu = 0; cpu < w->nr_cpus; cpu++)
+			worst = max(worst, load[cpu]);
+		least[moves] = min(least[moves], worst);
+		return;
+	}
+	home = w->irqs[irq].cpu;
+	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
+		if (cpu == home ? !w->cpus[cpu].usable || !test_bit(cpu, w->mask[irq]) :
+				  !world_may(w, irq, cpu) || w->load[irq] < 20 * MSEC)
+			continue;
+		cost = w->load[irq] * 1024 / w->cpus[cpu].capacity;
+		load[cpu] += cost;
+		try_all(w, irq + 1, load, moves + (cpu != home), least);
+		load[cpu] -= cost;
+	}
+}
+
+static u64 square(u64 load)
+{
+	return load / MSEC * (load / MSEC);
+}
+
+/* Totals of many plans: the less of each the better */
+enum { WORST, MOVES, SQUARES, PACKAGES, CACHES, CORES, GUESTS, STEPS, MISSED, NR_TOTALS };
+
+/* Lets the user ask for a plan, and adds up what it achieves */
+static void plan_small(struct world *w, u64 *total)
+{
+	u64 least[9], load[8] = { 0 }, domain[3][8] = { 0 }, optimum, before = world_worst(w);
+	unsigned int i;
+
+	memset(least, 0xff, sizeof(least));
+	for (i = 0; i < w->nr_cpus; i++)
+		load[i] = w->base[i];
+	try_all(w, 0, load, 0, least);
+	for (i = 0, optimum = before; i <= w->nr_irqs; i++)
+		optimum = min(optimum, least[i]);
+	w->bal.asked = true;
+	total[MOVES] += world_step(w, 200 * MSEC);
+	total[STEPS] += w->bal.work->spent;
+	total[WORST] += world_worst(w) / MSEC;
+	total[MISSED] += world_worst(w) > optimum + max(optimum / 100, before / 20);
+	for (i = 0; i < w->nr_cpus; i++) {
+		total[SQUARES] += square(world_load(w, i));
+		domain[0][w->cpus[i].package] += world_load(w, i);
+		domain[1][w->cpus[i].llc] += world_load(w, i);
+		domain[2][w->cpus[i].core] += world_load(w, i);
+	}
+	for (i = 0; i < 8; i++) {
+		total[PACKAGES] += square(domain[0][i]);
+		total[CACHES] += square(domain[1][i]);
+		total[CORES] += square(domain[2][i]);
+	}
+	for (i = 0; i < w->nr_irqs; i++)
+		total[GUESTS] += w->irqs[i].node >= 0 &&
+				 w->irqs[i].node != w->cpus[w->irqs[i].cpu].node;
+}
+
+static void test_small(void)
+{
+	/* As they are. A better search may lower some and raise others. */
+	static const u64 most[NR_TOTALS] = {
+		[WORST] = 435829, [MOVES] = 822, [SQUARES] = 655156868, [PACKAGES] = 1231989180,
+		[CACHES] = 1060347078, [CORES] = 846389710, [GUESTS] = 233, [STEPS] = 36685397,
+		[MISSED] = 45,
+	};
+	static const unsigned int most_irqs[] = { 8, 6, 5, 4, 4 };
+	unsigned int seed, i, n, nr, kind;
+	u64 total[NR_TOTALS] = { 0 };
+	struct world w;
+
+	for (seed = 1; seed <= 400 && !failure; seed++) {
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		for (i = 0; i < 8; i++)
+			rnd(2);
+		n = 2 + rnd(5);
+		nr = 1 + rnd(most_irqs[n - 2]);
+		kind = rnd(128);
+		world_init(&w, n);
+		w.bal.observe = rnd(8);
+		for (i = 0; i < n; i++) {
+			w.cpus[i].package = kind & 1 ? i / 2 : i / 4;
+			w.cpus[i].llc = i / 2;
+			w.cpus[i].core = kind & 1 ? i : i / 2;
+			if (kind & 2)
+				w.base[i] = rnd(300000000);
+			if (kind & 4)
+				w.cpus[i].capacity = rnd(2) ? 1024 : 300 + rnd(600);
+			if (kind & 8)
+				w.cpus[i].node = i * 2 / n;
+			w.cpus[i].full = kind & 16 && !rnd(4);
+			w.cpus[i].usable = !(kind & 16) || rnd(8);
+		}
+		for (i = 0; i < nr; i++) {
+			world_irq(&w, kind & 32 ? rnd(n) : 0,
+				  (1 + rnd(rnd(4) ? 20 : 5)) * (kind & 64 ? 37 : 17) * MSEC);
+			if (kind & 8)
+				w.irqs[i].node = (int)rnd(3) - 1;
+			if (!rnd(5))
+				only(&w, i, rnd(2) ? w.irqs[i].cpu : rnd(n), rnd(n));
+		}
+		world_step(&w, 100 * MSEC);
+		plan_small(&w, total);
+		for (i = 0; i < nr; i++) {
+			w.load[i] = w.load[i] * (1 << rnd(4)) / 4;
+			memset(&w.state[i].load, 0, sizeof(w.state[i].load));
+		}
+		world_step(&w, 100 * MSEC);
+		plan_small(&w, total);
+		finish(&w);
+	}
+	for (i = 0; i < NR_TOTALS && !failure; i++) {
+		if (total[i] <= most[i])
+			continue;
+		snprintf(text, sizeof(text), "total %u is %llu, not at most %llu", i,
+			 (unsigned long long)total[i], (unsigned long long)most[i]);
+		failure = text;
+	}
+	report("what plans of small machines achieve");
 }
 
 /*
@@ -809,6 +983,7 @@ static void test_odroid(void)
 
 void test_placement(void)
 {
+	test_small();
 	test_lone();
 	test_lone_base();
 	test_base_at_first();
@@ -834,6 +1009,7 @@ void test_placement(void)
 	test_permuted();
 	test_chains();
 	test_pair();
+	test_exact_gain();
 	test_hidden();
 	test_parts();
 	test_odroid();

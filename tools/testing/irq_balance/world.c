@@ -165,9 +165,14 @@ unsigned int world_pass(struct world *w)
 	for (i = 0; i < w->nr_irqs; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
 
-		/* Heavy, or heavy with the next average */
-		heavy |= irq->state->heavy || irq->load >= w->set.heavy * 750000ULL;
+		/* Heavy, or heavy with the next average, or as much on a slow CPU */
+		heavy |= irq->state->heavy || (irq->cpu < w->nr_cpus && irq->load * 1024 >=
+			 w->set.heavy * 750000ULL * w->cpus[irq->cpu].capacity);
 		full |= irq->load >= 800000000;
+	}
+	for (i = 0; i < w->nr_irqs; i++) {
+		struct irq_balance_irq *irq = &w->irqs[i];
+
 		check(w, !irq->state->away || irq->cpu >= w->nr_cpus ||
 		      (irq->node >= 0 && w->cpus[irq->cpu].node != irq->node),
 		      "away from its node, and on it");
