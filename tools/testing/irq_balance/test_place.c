@@ -5,6 +5,13 @@
 #include "place.h"
 #include "test.h"
 
+static void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b)
+{
+	memset(w->mask[irq], 0, sizeof(w->mask[irq]));
+	__set_bit(a, w->mask[irq]);
+	__set_bit(b, w->mask[irq]);
+}
+
 static void test_lone(void)
 {
 	struct world w;
@@ -98,8 +105,12 @@ static void test_lone_waiting(void)
 	light = world_irq(&w, 0, 8000000);
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 60000), 0);
-	/* Saturated, it leaves the light one alone, and stays away. */
-	w.load[i] = 900000000;
+	/* Saturated, from 80 % on, it leaves the light one alone, and stays away. */
+	w.load[i] = 799999000;
+	EXPECT_EQ(world_run(&w, 30000), 0);
+	world_pass(&w);
+	w.load[i] = 800000000;
+	w.state[i].load.mean = w.load[i];
 	EXPECT_EQ(world_run(&w, 30000), 1);
 	EXPECT(w.irqs[i].cpu != 0);
 	EXPECT_EQ(w.irqs[light].cpu, 0);
@@ -233,6 +244,13 @@ static void test_node_holds(void)
 	for (i = 0; i < 4; i++)
 		w.load[i] = 390000000;
 	EXPECT_EQ(world_run(&w, 20000), 0);
+	/* Until another hand puts one back. */
+	for (i = 0; w.irqs[i].cpu < 2; i++)
+		;
+	EXPECT(w.state[i].away);
+	w.irqs[i].cpu = 0;
+	world_pass(&w);
+	EXPECT(!w.state[i].away);
 	finish(&w);
 	report("a node holds its devices up to the limit");
 }
@@ -260,8 +278,8 @@ static bool holds(u64 load)
 
 static void test_node_limit(void)
 {
-	EXPECT(holds(398000000));
-	EXPECT(!holds(402000000));
+	EXPECT(holds(400000000));
+	EXPECT(!holds(400100000));
 	report("a node lets go from 80 %");
 }
 
@@ -381,11 +399,8 @@ static void test_hard_first(void)
 	world_irq(&w, 0, 500000000);
 	world_irq(&w, 1, 500000000);
 	w.irqs[0].cpu = 2;
-	memset(w.mask[1], 0, sizeof(w.mask[1]));
-	__set_bit(1, w.mask[1]);
-	memset(w.mask[0], 0, sizeof(w.mask[0]));
-	__set_bit(1, w.mask[0]);
-	__set_bit(2, w.mask[0]);
+	only(&w, 1, 1, 1);
+	only(&w, 0, 1, 2);
 	settle(&w);
 	EXPECT_EQ(w.moves, 0);
 	w.cpus[2].usable = false;
@@ -414,6 +429,17 @@ static void test_full(void)
 	for (i = 0; i < 3; i++)
 		w.cpus[i].full = true;
 	EXPECT_EQ(world_run(&w, 10000), 0);
+	finish(&w);
+	/* One that may not stay, and has to: it forces nothing that gains too little, 20 of 424. */
+	world_init(&w, 3);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 100000000);
+	world_irq(&w, 0, 24000000);
+	world_irq(&w, 1, 380000000);
+	only(&w, 0, 2, 2);
+	w.cpus[2].full = true;
+	settle(&w);
+	EXPECT_EQ(w.moves, 0);
 	finish(&w);
 	report("no newcomers on a CPU that is out of vectors");
 }
@@ -446,8 +472,7 @@ static void test_fewest_moves(void)
 	world_init(&w, 3);
 	world_irq(&w, 2, 500000000);
 	world_irq(&w, 2, 100000000);
-	memset(w.mask[1], 0, sizeof(w.mask[1]));
-	__set_bit(1, w.mask[1]);
+	only(&w, 1, 1, 1);
 	settle(&w);
 	EXPECT_EQ(w.irqs[0].cpu, 2);
 	EXPECT_EQ(w.irqs[1].cpu, 1);
@@ -625,13 +650,6 @@ static void test_permuted(void)
 	report("cores and caches are spread over whatever their CPUs' numbers");
 }
 
-static void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b)
-{
-	memset(w->mask[irq], 0, sizeof(w->mask[irq]));
-	__set_bit(a, w->mask[irq]);
-	__set_bit(b, w->mask[irq]);
-}
-
 /* One moves where another one has to leave first: eight times on one machine. */
 static void test_chains(void)
 {
@@ -702,6 +720,9 @@ static bool exact_gain(u64 load, bool lone)
 	w.movable[lone] = false;
 	world_irq(&w, 1, 1000 * MSEC);
 	world_step(&w, 100 * MSEC);
+	EXPECT_EQ(world_step(&w, 200 * MSEC), 0);
+	EXPECT_EQ(w.state[!lone].why, load < 20 * MSEC ? IRQ_BALANCE_WHY_BEST :
+							 IRQ_BALANCE_WHY_NOISE);
 	w.bal.asked = true;
 	moved = world_step(&w, 200 * MSEC);
 	finish(&w);
@@ -737,11 +758,8 @@ static void test_hidden(void)
 	world_irq(&w, 1, 600000000);
 	world_irq(&w, 2, 200000000);
 	world_irq(&w, 2, 200000000);
-	for (i = 0; i < w.nr_irqs; i++) {
-		memset(w.mask[i], 0, sizeof(w.mask[i]));
-		__set_bit(i < 3 ? 0 : 2, w.mask[i]);
-		__set_bit(i < 3 ? 1 : 3, w.mask[i]);
-	}
+	for (i = 0; i < w.nr_irqs; i++)
+		only(&w, i, i < 3 ? 0 : 2, i < 3 ? 1 : 3);
 	/* It holds the two halves together. */
 	world_irq(&w, 1, 30000000);
 	settle(&w);
@@ -853,41 +871,44 @@ static void test_small(void)
 {
 	/* As they are. A better search may lower some and raise others. */
 	static const u64 most[NR_TOTALS] = {
-		[WORST] = 435829, [MOVES] = 822, [SQUARES] = 655156868, [PACKAGES] = 1231989180,
-		[CACHES] = 1060347078, [CORES] = 846389710, [GUESTS] = 233, [STEPS] = 36685397,
-		[MISSED] = 45,
+		[WORST] = 1115851, [MOVES] = 2050, [SQUARES] = 1674793293,
+		[PACKAGES] = 2538126680, [CACHES] = 2117503287, [CORES] = 1904572596,
+		[GUESTS] = 526, [STEPS] = 19423383, [MISSED] = 153,
 	};
 	static const unsigned int most_irqs[] = { 8, 6, 5, 4, 4 };
-	unsigned int seed, i, n, nr, kind;
+	unsigned int seed, i, n, nr, kind, package, llc, core;
 	u64 total[NR_TOTALS] = { 0 };
 	struct world w;
 
-	for (seed = 1; seed <= 400 && !failure; seed++) {
+	for (seed = 1; seed <= 1000 && !failure; seed++) {
 		rng = seed * 2654435761ULL + 88172645463325252ULL;
 		for (i = 0; i < 8; i++)
 			rnd(2);
 		n = 2 + rnd(5);
 		nr = 1 + rnd(most_irqs[n - 2]);
-		kind = rnd(128);
+		kind = rnd(64);
+		package = rnd(3);
+		llc = rnd(package + 1);
+		core = rnd(llc + 1);
 		world_init(&w, n);
-		w.bal.observe = rnd(8);
+		w.bal.observe = true;
 		for (i = 0; i < n; i++) {
-			w.cpus[i].package = kind & 1 ? i / 2 : i / 4;
-			w.cpus[i].llc = i / 2;
-			w.cpus[i].core = kind & 1 ? i : i / 2;
-			if (kind & 2)
+			w.cpus[i].package = i >> package;
+			w.cpus[i].llc = i >> llc;
+			w.cpus[i].core = i >> core;
+			if (kind & 1)
 				w.base[i] = rnd(300000000);
-			if (kind & 4)
+			if (kind & 2)
 				w.cpus[i].capacity = rnd(2) ? 1024 : 300 + rnd(600);
-			if (kind & 8)
+			if (kind & 4)
 				w.cpus[i].node = i * 2 / n;
-			w.cpus[i].full = kind & 16 && !rnd(4);
-			w.cpus[i].usable = !(kind & 16) || rnd(8);
+			w.cpus[i].full = kind & 8 && !rnd(4);
+			w.cpus[i].usable = !(kind & 8) || rnd(8);
 		}
 		for (i = 0; i < nr; i++) {
-			world_irq(&w, kind & 32 ? rnd(n) : 0,
-				  (1 + rnd(rnd(4) ? 20 : 5)) * (kind & 64 ? 37 : 17) * MSEC);
-			if (kind & 8)
+			world_irq(&w, kind & 16 ? rnd(n) : 0,
+				  (1 + rnd(rnd(4) ? 20 : 5)) * (kind & 32 ? 37 : 17) * MSEC);
+			if (kind & 4)
 				w.irqs[i].node = (int)rnd(3) - 1;
 			if (!rnd(5))
 				only(&w, i, rnd(2) ? w.irqs[i].cpu : rnd(n), rnd(n));
@@ -905,7 +926,7 @@ static void test_small(void)
 	for (i = 0; i < NR_TOTALS && !failure; i++) {
 		if (total[i] <= most[i])
 			continue;
-		snprintf(text, sizeof(text), "total %u is %llu, not at most %llu", i,
+		snprintf(text, sizeof(text), "total %u is %llu, above %llu", i,
 			 (unsigned long long)total[i], (unsigned long long)most[i]);
 		failure = text;
 	}

@@ -192,6 +192,7 @@ unsigned int world_pass(struct world *w)
 		check(w, irq->state->heavy, "moved a light interrupt");
 		check(w, irq->reason != IRQ_BALANCE_WHY_NONE,
 		      "a move without a reason");
+		check(w, irq->state->why == irq->reason, "another reason in its state");
 		check(w, irq->gain <= seen_worst(w) || full, "gains more than there is");
 		/* Light ones count for more beside one that fills its CPU */
 		if (w->bal.nr_moves == 1 && !full && !w->bal.program)
@@ -205,6 +206,7 @@ unsigned int world_pass(struct world *w)
 			forced = true;
 	}
 	check(w, !asked, "wrong number of moves");
+	check(w, !w->cpus[w->nr_cpus].base.seen, "measured a CPU behind the last");
 	check(w, w->bal.next > w->now, "next pass in the past");
 	check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe,
 	      "a timer with nothing heavy");
@@ -221,8 +223,8 @@ unsigned int world_pass(struct world *w)
 	if (done)
 		w->last_move = w->now;
 	if (!forced)
-		/* Averages are integers: a ppm is rounding. */
-		check(w, world_worst(w) <= before + before / 100000 + 1000,
+		/* Averages are integers: a ppm is rounding. What fills a CPU leaves light ones for a quarter. */
+		check(w, world_worst(w) <= before + before / 100000 + 1000 + full * 250 * MSEC,
 		      "made the worst CPU worse");
 	return done;
 }

@@ -16,7 +16,7 @@
  * struct world - a machine under test
  * @nr_cpus:	CPUs
  * @nr_irqs:	interrupts
- * @cpus:	CPUs as the policy sees them
+ * @cpus:	CPUs as the policy sees them, and one more that it may not touch
  * @irqs:	interrupts as the policy sees them
  * @state:	state of the policy for each interrupt
  * @mask:	affinity mask of the user
@@ -36,7 +36,7 @@
 struct world {
 	unsigned int			nr_cpus;
 	unsigned int			nr_irqs;
-	struct irq_balance_cpu		cpus[WORLD_CPUS];
+	struct irq_balance_cpu		cpus[WORLD_CPUS + 1];
 	struct irq_balance_irq		irqs[WORLD_IRQS];
 	struct irq_balance_state	state[WORLD_IRQS];
 	unsigned long			mask[WORLD_IRQS][BITS_TO_LONGS(WORLD_CPUS)];
