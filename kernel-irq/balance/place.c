@@ -192,7 +192,7 @@ static void irq_balance_undo(struct irq_balance_work *w)
 	}
 }
 
-/* Takes the heaviest off CPUs that are not good enough, puts back what fits after all */
+/* Takes the items off CPUs that are not good enough, the heaviest first */
 static void irq_balance_strip(struct irq_balance_work *w)
 {
 	struct irq_balance_item *it;
@@ -202,7 +202,6 @@ static void irq_balance_strip(struct irq_balance_work *w)
 		if (!it->stay || w->load[it->home] > w->enough)
 			irq_balance_put(w, it, IRQ_BALANCE_NOWHERE);
 	}
-	irq_balance_undo(w);
 }
 
 /*
@@ -294,7 +293,7 @@ static bool irq_balance_relieve_pair(struct irq_balance_work *w, u32 from, u64 m
 		u64 load[] = { w->fixed[from], w->fixed[pos] }, where = 0;
 
 		w->spent++;
-		if (pos == from || max(load[0], load[1]) > most)
+		if (pos == from || load[1] > most)
 			continue;
 		nr = irq_balance_gather(w, from, pos, found, PAIR_MAX);
 		if (nr > PAIR_MAX)
@@ -399,8 +398,6 @@ static void irq_balance_perturb(struct irq_balance_work *w)
 		w->turn++;
 		for (nr = 0, i = w->head[from]; i != IRQ_BALANCE_NOWHERE; i = w->items[i].next)
 			nr++;
-		if (!nr)
-			break;
 		for (i = w->head[from], nr = w->turn % nr; nr--;)
 			i = w->items[i].next;
 		pos = from;
@@ -521,7 +518,6 @@ static void irq_balance_bring_back(struct irq_balance_work *w)
 
 		if (!it->held || (from >= it->first && from < it->end))
 			continue;
-		irq_balance_put(w, it, IRQ_BALANCE_NOWHERE);
 		pos = irq_balance_pick(w, it, w->worst);
 		if (pos == IRQ_BALANCE_NOWHERE ||
 		    w->load[pos] + irq_balance_cost(w, it->load, pos) > w->worst)

@@ -122,7 +122,7 @@ static size_t irq_balance_layout(void *mem, struct irq_balance_work *w,
 #define IRQ_BALANCE_CARVE(array, nr)	\
 	((array) = irq_balance_carve(mem, &used, nr, sizeof(*(array))))
 	irq_balance_carve(mem, &used, 1, sizeof(*w));
-	IRQ_BALANCE_CARVE(w->items, nr_irqs + 1);
+	IRQ_BALANCE_CARVE(w->items, nr_irqs);
 	IRQ_BALANCE_CARVE(w->cpu, nr_cpus);
 	IRQ_BALANCE_CARVE(w->pos, nr_cpus);
 	IRQ_BALANCE_CARVE(w->scale, nr_cpus);
@@ -172,7 +172,6 @@ void irq_balance_set_work(struct irq_balance *bal, void *mem,
 	u32 pos;
 
 	bal->work = mem;
-	memset(bal->work, 0, sizeof(*bal->work));
 	irq_balance_layout(mem, bal->work, nr_irqs, nr_cpus);
 	bal->work->nr_cpus = nr_cpus;
 	for (pos = 0; pos < nr_cpus; pos++)
@@ -233,7 +232,6 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 	if (st->generation != bal->generation) {
 		memset(st, 0, sizeof(*st));
 		st->generation = bal->generation;
-		st->cpu = irq->cpu;
 		was = false;
 	}
 	if (irq->cpu < w->nr_cpus && elapsed) {
