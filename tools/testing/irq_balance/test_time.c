@@ -236,6 +236,38 @@ static void test_min_gain(void)
 	report("nothing is moved for less than the minimum gain");
 }
 
+/* The example of plan.c: whether one moves if each load may be off by @error. */
+static unsigned int example(u64 error)
+{
+	static const u64 loads[] = { 300, 200, 100, 400 };
+	unsigned int i, moves;
+	struct world w;
+
+	world_init(&w, 2);
+	for (i = 0; i < 4; i++)
+		w.movable[world_irq(&w, i == 3, loads[i] * MSEC)] = false;
+	world_step(&w, 100 * MSEC);
+	world_step(&w, 100 * MSEC);
+	for (i = 0; i < 4; i++) {
+		struct irq_balance_average *avg = &w.state[i].load;
+
+		avg->age_ms = 1000000;
+		avg->dev = (error - irq_balance_average_error(avg)) / 3;
+		w.movable[i] = true;
+	}
+	moves = world_pass(&w);
+	finish(&w);
+	return moves;
+}
+
+static void test_example(void)
+{
+	/* 100 are gained, 30 have to be; the root of 3 * 40^2 is 69, that of 3 * 41^2 is 71. */
+	EXPECT_EQ(example(40 * MSEC), 1);
+	EXPECT_EQ(example(41 * MSEC), 0);
+	report("only loads that differ count for what a gain may be off by");
+}
+
 /* The reason that balance_why shows for an interrupt that stays. */
 static void test_why(void)
 {
@@ -1007,6 +1039,7 @@ void test_time(void)
 	test_swing_back();
 	test_noise();
 	test_min_gain();
+	test_example();
 	test_why();
 	test_rest();
 	test_rest_times();
