@@ -707,7 +707,10 @@ static void test_pair(void)
 	report("the interrupts of two CPUs are shared out anew");
 }
 
-/* An interrupt of @load on a CPU that has 400 ms/s: whether that is worth a move, beside a giant. */
+/*
+ * @load is on a CPU that has 400 ms/s, where it or the rest may be moved, and another CPU has
+ * more: whether the user's plan moves it.
+ */
 static bool exact_gain(u64 load, bool lone)
 {
 	struct world w;

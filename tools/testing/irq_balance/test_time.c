@@ -895,7 +895,8 @@ static void propose_many(struct irq_balance *bal, u64 now)
 	EXPECT(bpf_irq_balance_cpu(&ctx, 1) && !bpf_irq_balance_cpu(&ctx, 2));
 	for (i = 0; i < 4100; i++)
 		EXPECT_EQ(irq_balance_propose(&ctx, 16 + i, 1, IRQ_BALANCE_WHY_IMBALANCE + i % 3),
-			  i < 63 ? 0 : i == 68 ? -EALREADY : i == 69 ? -EPERM : i < 70 || i >= 4096 ? -E2BIG : -ENOENT);
+			  i < 63 ? 0 : i == 68 ? -EALREADY : i == 69 ? -EPERM :
+			  i < 70 || i >= 4096 ? -E2BIG : -ENOENT);
 	EXPECT_EQ(ctx.proposals, 4096);
 	EXPECT_EQ(ctx.refused, 4096 - 63);
 }

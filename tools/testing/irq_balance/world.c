@@ -222,10 +222,14 @@ unsigned int world_pass(struct world *w)
 	w->moves += done;
 	if (done)
 		w->last_move = w->now;
-	if (!forced)
-		/* Averages are integers: a ppm is rounding. What fills a CPU leaves light ones for a quarter. */
+	if (!forced) {
+		/*
+		 * Averages are integers: a ppm is rounding. What fills a CPU leaves light
+		 * ones, which count for up to a quarter.
+		 */
 		check(w, world_worst(w) <= before + before / 100000 + 1000 + full * 250 * MSEC,
 		      "made the worst CPU worse");
+	}
 	return done;
 }
 
