@@ -334,7 +334,7 @@ static void test_why(void)
 static void test_averages(void)
 {
 	struct irq_balance_average avg = { 0 };
-	u64 total = 5000;
+	u64 total = 5000, error;
 	unsigned int i;
 
 	/* The first window only says where the count stands. */
@@ -358,6 +358,18 @@ static void test_averages(void)
 	/* ... and is off by up to three times that. */
 	EXPECT(irq_balance_average_error(&avg) > 3 * avg.dev);
 	EXPECT(irq_balance_average_error(&avg) < 4 * avg.dev);
+	/* Twice that in the first 2.5 s. */
+	avg.age_ms = 2499;
+	error = irq_balance_average_error(&avg);
+	avg.age_ms = 2500;
+	EXPECT(irq_balance_average_error(&avg) < error * 51 / 100);
+	/* 100 ms are no step yet; what came in the window in which it began does not count. */
+	avg = (struct irq_balance_average) { .mean = 100000000, .recent = 100000000,
+					     .age_ms = 20000, .far_ms = 60000, .seen = true };
+	for (i = 1; i <= 3; i++) {
+		irq_balance_average_update(&avg, avg.total + 29700000, 99 * MSEC, 1024, true);
+		EXPECT_EQ(avg.mean == 300000000, i == 3);
+	}
 	/* Work on a slow CPU counts for less. */
 	memset(&avg, 0, sizeof(avg));
 	irq_balance_average_update(&avg, 0, 0, 512, true);

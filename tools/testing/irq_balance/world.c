@@ -31,6 +31,7 @@ void world_init(struct world *w, unsigned int nr_cpus)
 	w->work = malloc(irq_balance_work_size(WORLD_IRQS, nr_cpus));
 	if (!w->work)
 		abort();
+	memset(w->work, 0xff, irq_balance_work_size(WORLD_IRQS, nr_cpus));
 	irq_balance_init(&w->bal, w->work, WORLD_IRQS, nr_cpus);
 }
 
