@@ -1005,6 +1005,42 @@ static void test_odroid(void)
 	report("heavy interrupts go to the fast cluster, lights stay");
 }
 
+/* One CPU more than the arrays of the workspace are aligned to */
+static void test_nine(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 9);
+	for (i = 0; i < 9; i++)
+		w.cpus[i].node = i >= 5;
+	world_irq(&w, 1, 100000000);
+	__clear_bit(1, w.mask[0]);
+	w.base[0] = 300000000;
+	w.base[8] = 100000000;
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu, 5);
+	finish(&w);
+	report("the less busy of two nodes, of nine CPUs");
+}
+
+/* The less busy package, if the difference is a thousandth of a CPU */
+static void test_thousandth(void)
+{
+	struct world w;
+
+	world_init(&w, 12);
+	world_irq(&w, 8, 100000000);
+	memset(w.mask[0], 0, sizeof(w.mask[0]));
+	w.mask[0][0] = 0xff;
+	w.base[0] = 3500000;
+	w.base[4] = 2500000;
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu, 5);
+	finish(&w);
+	report("packages are compared in thousandths of a CPU");
+}
+
 void test_placement(void)
 {
 	test_small();
@@ -1037,5 +1073,7 @@ void test_placement(void)
 	test_hidden();
 	test_parts();
 	test_odroid();
+	test_nine();
+	test_thousandth();
 	test_quality();
 }

@@ -693,15 +693,24 @@ static void test_nowhere(void)
 	settle(&w);
 	EXPECT(w.state[0].heavy);
 	EXPECT_EQ(w.bal.nr_heavy, 1);
+	/* What is behind the last CPU is none, whatever is written there. */
 	w.irqs[0].cpu = 2;
-	world_pass(&w);
+	w.irqs[0].node = 5;
+	w.cpus[2].node = 5;
+	w.cpus[2].capacity = 1024;
+	w.state[0].away = true;
+	age = w.state[0].load.age_ms;
+	world_step(&w, 100 * MSEC);
+	EXPECT_EQ(w.state[0].load.age_ms, age);
+	EXPECT(w.state[0].away);
 	EXPECT(!w.state[0].heavy);
 	EXPECT_EQ(w.bal.nr_heavy, 0);
 	EXPECT(!w.bal.busy);
 	EXPECT_EQ(w.irqs[0].load, 300000000);
 	EXPECT_EQ(w.cpus[0].load + w.cpus[1].load, 0);
 	w.irqs[0].cpu = 1;
-	age = w.state[0].load.age_ms;
+	w.irqs[0].node = -1;
+	w.state[0].away = false;
 	world_step(&w, 100 * MSEC);
 	EXPECT_EQ(w.state[0].load.age_ms, age + 100);
 	EXPECT(w.state[0].heavy);
