@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Shared by the scripts beside it. To be sourced by bash:
-#   . "$(dirname "$0")/lib.sh"
-#
+# Shared by the scripts beside it, which source it.
 #   die REASON [NEXT STEP]         say why and what to do, exit 1
 #   verdict STATUS NAME [FILE]     a result as TAP, with the end of FILE if it failed
 #   writable DIR                   make DIR, or refuse; also if this repository cannot be built there
