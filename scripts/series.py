@@ -18,7 +18,7 @@ HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
          'Documentation/': 'Documentation/', 'tools/testing/': 'tools/testing/'}
 # The second series lies in this folder of patches/ and is applied after the first.
 TOOLS = 'tools/'
-# What the patch for MAINTAINERS adds, and what the section of a new file has
+# The text that the patch for MAINTAINERS adds; a line of the section of a new file
 SNIPPET, CREATES = 'MAINTAINERS.snippet', b'\nnew file mode '
 # These make the same bytes with every version of git.
 CONFIG = ['core.quotePath=true', 'core.autocrlf=false', 'apply.whitespace=nowarn', 'gc.auto=0',

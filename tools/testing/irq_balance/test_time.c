@@ -693,7 +693,7 @@ static void test_nowhere(void)
 	settle(&w);
 	EXPECT(w.state[0].heavy);
 	EXPECT_EQ(w.bal.nr_heavy, 1);
-	/* What is behind the last CPU is none, whatever is written there. */
+	/* The element behind the last CPU does not count, whatever it contains. */
 	w.irqs[0].cpu = 2;
 	w.irqs[0].node = 5;
 	w.cpus[2].node = 5;

@@ -225,7 +225,7 @@ unsigned int world_pass(struct world *w)
 		w->last_move = w->now;
 	if (!forced) {
 		/*
-		 * Averages are integers: a ppm is rounding. What fills a CPU leaves light
+		 * Averages are integers: a ppm is rounding. One that fills a CPU leaves light
 		 * ones, which count for up to a quarter.
 		 */
 		check(w, world_worst(w) <= before + before / 100000 + 1000 + full * 250 * MSEC,
