@@ -7,9 +7,9 @@
  * a step: the mean starts anew from there. A step back within a minute is not
  * followed, so bursts and swings end up in mean and deviation.
  *
- * The base load of a CPU follows no steps, as bursts of it are common and nothing can
- * be done about them. Its mean looks back for half of its age at first: what it was
- * when the CPU came online fades with the square of the time.
+ * The base load of a CPU follows no steps: bursts of it are common, and each would
+ * cause moves. Its mean looks back for half of its age at first, so that softirqs of
+ * the time at which the balancer was switched on fade with the square of the time.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>

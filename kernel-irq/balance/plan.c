@@ -24,7 +24,8 @@
  * half of that after 20 s, by a third after 40 s, and so on. In the first 2.5 s
  * both count twice. If a load is off its mean by more than a quarter and more
  * than three deviations for 100 ms, that is a step, and the mean starts anew. A
- * step back within a minute is not followed, nor is a step of a base load.
+ * step back within a minute is not followed, nor is a step of a base load. The
+ * mean of a base load looks back for half of its age, and for 20 s at most.
  *
  * An interrupt above the share ``heavy`` of a CPU (2 %) is heavy until it falls
  * below three quarters of it. Light interrupts are not moved.

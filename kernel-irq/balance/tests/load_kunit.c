@@ -397,7 +397,7 @@ static struct irq_load charge(struct fake *fake, unsigned int n)
 	struct irq_load before = fake_load(fake), after;
 	unsigned int cpu;
 
-	/* Handlers of before, on a host that may have stopped this CPU in the middle of one */
+	/* A host may have stopped a CPU in an earlier handler, which the mean contains */
 	for_each_possible_cpu(cpu) {
 		per_cpu(irq_load_cpu, cpu).mean_nr = 0;
 		per_cpu(irq_load_cpu, cpu).mean_ns = 0;

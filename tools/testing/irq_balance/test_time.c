@@ -129,7 +129,7 @@ void test_swings(unsigned int seeds)
 		EXPECT(w.moves - rests <= 4);
 		finish(&w);
 	}
-	EXPECT(late <= 20);
+	EXPECT(late <= 12);
 	report("it comes to rest beside what swings");
 }
 
