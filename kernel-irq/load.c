@@ -16,10 +16,9 @@
  *		wake-up and two context switches outweigh that
  *
  * Each ns is charged once: the time of a softirq or a thread does not contain what
- * interrupted it. Handlers and softirqs that were timed are known exactly. For the
- * others their number is known, and the recent mean of this CPU is taken, so sums may
- * go down for a moment. If a thread slept, its run time is taken instead, which
- * contains all of these if IRQ time accounting is off.
+ * interrupted it. For what was not timed of that the recent mean of this CPU is taken,
+ * so sums may go down for a moment. If a thread slept, its run time is taken instead,
+ * which contains all of it if IRQ time accounting is off.
  *
  * A shared line is one load. A handler that demultiplexes other interrupts contains
  * their time. Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not
@@ -118,9 +117,8 @@ struct irq_load_line *irq_load_get_line(unsigned int irq)
 }
 
 /*
- * Wake the user if the load of an interrupt has risen. A window closes when a quantum
- * has been charged in it. May race with another CPU that polls for the interrupt: the
- * worst that comes of it is a wake-up for nothing or a window late.
+ * Wake the user if the load of an interrupt has risen. A window closes when a quantum has been
+ * charged in it. A race with another CPU that polls wakes it for nothing, or a window late.
  */
 void irq_load_check_rise(struct irq_load_line *line, u64 now)
 {
@@ -155,10 +153,7 @@ void irq_load_span_begin(struct irq_load_span *span)
 	span->start = local_clock_noinstr();
 }
 
-/*
- * Stop to time a piece of work, perhaps on another CPU. Returns the time that it took without
- * what interrupted it: may be negative, as a mean may be more than there was time for.
- */
+/* Stop to time it, perhaps on another CPU; the time without what interrupted it may be negative */
 s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
@@ -171,10 +166,7 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	spent -= c->timed_ns - span->timed_ns;
 	if (!in_serving_softirq())
 		spent -= irq_load_softirqs_end(span);
-	/*
-	 * The kernel's count has nested interrupts, too, and on some architectures
-	 * timers and IPIs. That is an overestimate which a mean makes small.
-	 */
+	/* The count has nested ones, too, and on some architectures timers and IPIs */
 	more = (long)(kstat_cpu_irqs_sum(smp_processor_id()) - c->timed - span->irqs);
 	if (more > 0 && c->mean_nr)
 		spent -= div64_u64(more * c->mean_ns, c->mean_nr);
@@ -301,10 +293,7 @@ void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 		return;
 
 	time = line->hard.time + irq_load_unsampled_time(&line->hard, desc->load_skip, now);
-	/*
-	 * The next sample was chosen for the rate at the last one. If the interrupt has
-	 * become rare the next one is timed: it must not stand for hundreds before it.
-	 */
+	/* If it has become rare the next one is timed: it must not stand for hundreds before it */
 	if (desc->load_skip >= 0 && irq_load_since(now, line->hard.stamp) >= IRQ_LOAD_RARE_NS) {
 		WRITE_ONCE(line->hard.time, time);
 		irq_load_restart(&line->hard.sampler);
@@ -328,9 +317,8 @@ bool irq_load_is_polled(struct irq_desc *desc)
 }
 
 /*
- * Register the work that is queued when an interrupt is charged a quantum within @limit ns,
- * 0: never. After the call with NULL the work is not queued any more, but may be on its way:
- * use irq_work_sync() before it goes away.
+ * Queue @work when an interrupt is charged a quantum within @limit ns, 0: never. After the call
+ * with NULL it may be on its way: use irq_work_sync() before it goes away.
  */
 void irq_load_set_kick(struct irq_work *work, u32 limit)
 {
@@ -342,9 +330,6 @@ void irq_load_set_kick(struct irq_work *work, u32 limit)
 
 /**
  * irq_load_clock_is_good - Whether what is measured can be trusted
- *
- * A clock that is not stable stands still until the next tick now and then. One
- * that counts jiffies measures nothing that is shorter.
  *
  * Context: any.
  *

@@ -56,32 +56,25 @@ struct irq_load_vector {
 	} raiser[IRQ_LOAD_RAISERS];
 };
 
-/*
- * A piece of work that is timed: the clock when it began, run time and context switches of
- * the task, and of the CPU the number of interrupts and softirqs that were not timed, and
- * what those took that were
- */
+/* A piece of work that is timed: the state of its task and of its CPU when it began */
 struct irq_load_span {
-	u64		start;
-	u64		runtime;
-	unsigned long	switches;
-	unsigned long	irqs;
-	u64		timed_ns;
-	u32		softirqs[NR_SOFTIRQS];
-	u64		soft_ns;
+	u64		start;			/* the clock */
+	u64		runtime;		/* of the task */
+	unsigned long	switches;		/* of the task */
+	unsigned long	irqs;			/* that were not timed */
+	u64		timed_ns;		/* time of the others */
+	u32		softirqs[NR_SOFTIRQS];	/* that were not timed */
+	u64		soft_ns;		/* time of the others */
 };
 
-/*
- * A run of a softirq that is timed: @time for @irq, the interrupt of the last NAPI poll in it,
- * is still to be charged, @charged was. @span is what follows the last poll.
- */
+/* A run of a softirq that is timed */
 struct irq_load_run {
 	struct task_struct	*task;
 	struct irq_load_vector	*vector;
-	unsigned int		irq;
-	u64			time;
+	unsigned int		irq;		/* of the last NAPI poll in it, 0: none */
+	u64			time;		/* for @irq, is still to be charged */
 	u64			charged;
-	struct irq_load_span	span;
+	struct irq_load_span	span;		/* what follows the last poll */
 };
 
 /* State of one CPU; times in ns */

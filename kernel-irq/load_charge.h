@@ -131,10 +131,7 @@ static inline u64 irq_load_unsampled_time(const struct irq_load_hard *h, int ski
 	return min((nr - min(nr, stood_for)) * h->last, irq_load_since(now, h->stamp));
 }
 
-/*
- * Whether the load of an interrupt has risen: @charged ns, at least a quantum, in a window
- * of @elapsed ns are more than a quantum in @limit ns
- */
+/* Whether a load has risen: @charged ns in @elapsed ns are more than a quantum in @limit ns */
 static inline bool irq_load_rises(u64 charged, u64 elapsed, u32 limit)
 {
 	/* A window may close with more than a quantum in it; below 2^62 */

@@ -30,10 +30,7 @@
 
 #define IRQ_LOAD_MAX_VOTES	8
 
-/*
- * Written without lock: a slot that is written by two CPUs at a time may be wrong
- * until it heals.
- */
+/* Written without lock: a slot that two CPUs write at a time may be wrong until it heals */
 static struct irq_load_napi {
 	u32	napi_id;
 	u32	irq;

@@ -69,11 +69,7 @@ static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
 	irq_load_check_rise(line, now);
 }
 
-/*
- * Charge what a NAPI poll for @irq, 0 for none, has taken that ended @now. Polls of one
- * interrupt that follow each other are charged together. Time after the last
- * one, as the flush of GRO, is work for that one.
- */
+/* Charge a NAPI poll for @irq, 0 for none, that ended @now. Those in a row are charged together. */
 void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now)
 {
 	u64 time = max(irq_load_span_end(&run->span, now), 0);
@@ -169,10 +165,7 @@ struct list_head *irq_load_polls_tail(void)
 	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) ? irq_load_polls()->prev : NULL;
 }
 
-/*
- * The handler of @irq, which stands for @stands_for interrupts, has raised softirqs and
- * has added NAPI instances behind @tail. Interrupts are disabled.
- */
+/* The handler of @irq has raised these for @stands_for interrupts, and added NAPI behind @tail */
 void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);

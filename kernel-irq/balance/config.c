@@ -13,11 +13,10 @@
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
-#include <linux/ctype.h>
 #include <linux/glob.h>
 #include <linux/init.h>
 #include <linux/irq.h>
-#include <linux/rcupdate.h>
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -25,27 +24,45 @@
 #include "../internals.h"
 #include "core.h"
 
-/* Protects the CPUs, and writes of the bans, which are read under RCU and desc->lock */
+/* Protects the CPUs and the bans */
 static DEFINE_RAW_SPINLOCK(irq_balance_list_lock);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
-/* Numbers and patterns of action names, each with its NUL, and an empty one; NULL: none */
-static char __rcu *irq_balance_bans;
+/* Patterns of numbers and of action names, each with its NUL, and an empty one; NULL: none */
+static char *irq_balance_bans;
 
 /* Into the command line, of which each parameter has a copy that it may change */
 static char *irq_balance_boot_options __initdata;
 static char *irq_balance_boot_bans __initdata;
+core_param(irqbalance, irq_balance_boot_options, charp, 0);
+core_param(irqbalance_ban, irq_balance_boot_bans, charp, 0);
 
-/* Parse the value of a setting. A mistake is logged, with @where before the name: -EINVAL. */
-int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_balance_knob *knob,
-			 const char *text, const char *where)
+#define IRQ_BALANCE_SETTING(name, def, min, max)	\
+	{ #name, offsetof(struct irq_balance_settings, name), min, max },
+static const struct {
+	const char	*name;
+	size_t		offset;
+	u32		min, max;
+} irq_balance_limits[] = { IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING) };
+
+/* Parse a setting: 0, -ENOENT for the name, -EINVAL for the value: logged, @where before it */
+int irq_balance_set(struct irq_balance_settings *set, const char *name, const char *text,
+		    const char *where)
 {
+	unsigned int i = 0;
 	u32 value;
 
-	if (!kstrtou32(text, 10, &value) && !irq_balance_settings_store(set, knob, value))
-		return 0;
-
-	pr_err_ratelimited("%s%s: expected %u to %u\n", where, knob->name, knob->min, knob->max);
-	return -EINVAL;
+	while (strcmp(name, irq_balance_limits[i].name)) {
+		if (++i == ARRAY_SIZE(irq_balance_limits))
+			return -ENOENT;
+	}
+	if (kstrtou32(text, 10, &value) || value < irq_balance_limits[i].min ||
+	    value > irq_balance_limits[i].max) {
+		pr_err_ratelimited("%s%s: expected %u to %u\n", where, name,
+				   irq_balance_limits[i].min, irq_balance_limits[i].max);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*(u32 *)((void *)set + irq_balance_limits[i].offset), value);
+	return 0;
 }
 
 /* The CPUs that the user lets the balancer use */
@@ -71,8 +88,9 @@ int irq_balance_set_cpus(const char *list, const char *where)
 		return -EINVAL;
 	}
 
-	guard(raw_spinlock_irq)(&irq_balance_list_lock);
-	cpumask_copy(&irq_balance_cpus, mask);
+	scoped_guard(raw_spinlock_irq, &irq_balance_list_lock)
+		cpumask_copy(&irq_balance_cpus, mask);
+	irq_balance_restrict();
 	return 0;
 }
 
@@ -80,11 +98,10 @@ int irq_balance_set_cpus(const char *list, const char *where)
 static bool irq_balance_parse_bans(char *list)
 {
 	char *rest = list, *end = list, *word;
-	unsigned int number;
 
 	while ((word = strsep(&rest, ","))) {
 		word = strim(word);
-		if (!*word || (isdigit(*word) && kstrtouint(word, 10, &number) == -ERANGE))
+		if (!*word)
 			return false;
 		memmove(end, word, strlen(word) + 1);
 		end += strlen(end) + 1;
@@ -94,11 +111,7 @@ static bool irq_balance_parse_bans(char *list)
 	return end - list < PAGE_SIZE;
 }
 
-/*
- * Set the interrupts that the balancer leaves alone: numbers and patterns of action names,
- * by commas, or -EINVAL. Also holds for interrupts that are requested later. The caller
- * cancels moves that wait for their interrupt.
- */
+/* Set the interrupts to leave alone: patterns of numbers and of action names, or -EINVAL */
 int irq_balance_set_bans(const char *list, const char *where)
 {
 	size_t size = strlen(list) + 2;
@@ -114,10 +127,8 @@ int irq_balance_set_bans(const char *list, const char *where)
 	}
 
 	scoped_guard(raw_spinlock_irq, &irq_balance_list_lock)
-		bans = rcu_replace_pointer(irq_balance_bans, bans,
-					   lockdep_is_held(&irq_balance_list_lock));
-	/* The old list is freed when no reader is left in it */
-	synchronize_rcu();
+		swap(irq_balance_bans, bans);
+	irq_balance_restrict();
 	return 0;
 }
 
@@ -127,8 +138,8 @@ int irq_balance_show_bans(char *buf)
 	const char *word;
 	int at = 0;
 
-	guard(rcu)();
-	for (word = rcu_dereference(irq_balance_bans); word && *word; word += strlen(word) + 1)
+	guard(raw_spinlock_irq)(&irq_balance_list_lock);
+	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1)
 		at += sysfs_emit_at(buf, at, "%s%s", at ? "," : "", word);
 	return at + sysfs_emit_at(buf, at, "\n");
 }
@@ -137,18 +148,16 @@ int irq_balance_show_bans(char *buf)
 bool irq_balance_is_banned(struct irq_desc *desc)
 {
 	struct irqaction *action;
-	unsigned int number;
 	const char *word;
+	char number[12];
 
 	lockdep_assert_held(&desc->lock);
 
-	guard(rcu)();
-	for (word = rcu_dereference(irq_balance_bans); word && *word; word += strlen(word) + 1) {
-		if (!kstrtouint(word, 10, &number)) {
-			if (number == irq_desc_get_irq(desc))
-				return true;
-			continue;
-		}
+	snprintf(number, sizeof(number), "%u", irq_desc_get_irq(desc));
+	guard(raw_spinlock)(&irq_balance_list_lock);
+	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1) {
+		if (glob_match(word, number))
+			return true;
 		for_each_action_of_desc(desc, action) {
 			if (action->name && glob_match(word, action->name))
 				return true;
@@ -157,36 +166,19 @@ bool irq_balance_is_banned(struct irq_desc *desc)
 	return false;
 }
 
-static int __init irq_balance_setup(char *str)
-{
-	irq_balance_boot_options = str;
-	return 1;
-}
-__setup("irqbalance=", irq_balance_setup);
-
-static int __init irq_balance_ban_setup(char *str)
-{
-	irq_balance_boot_bans = str;
-	return 1;
-}
-__setup("irqbalance_ban=", irq_balance_ban_setup);
-
 static int __init irq_balance_boot_word(struct irq_balance_settings *set,
 					enum irq_balance_mode *mode, char *word)
 {
 	const char *name = strsep(&word, "=");
-	const struct irq_balance_knob *knob = word ? irq_balance_find_knob(name) : NULL;
-	int i = word ? -1 : match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, name);
+	int ret = word ? irq_balance_set(set, name, word, "irqbalance=") :
+			 match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, name);
 
-	if (knob)
-		return irq_balance_put_text(set, knob, word, "irqbalance=");
-	if (i < 0) {
+	if (ret < 0 && (!word || ret == -ENOENT))
 		pr_err("irqbalance=%s: expected off, observe, on or a setting and its value\n",
 		       name);
-		return -EINVAL;
-	}
-	*mode = i;
-	return 0;
+	else if (ret >= 0 && !word)
+		*mode = ret;
+	return min(ret, 0);
 }
 
 /* Parse the kernel command line, before anything else of the balancer runs */

@@ -58,12 +58,11 @@
 /* Guards the map and the settings */
 DEFINE_MUTEX(irq_balance_pass_mutex);
 struct irq_balance_map irq_balance_map;
-struct irq_balance_settings irq_balance_settings;
+struct irq_balance_settings irq_balance_settings = IRQ_BALANCE_DEFAULTS;
 
 static DEFINE_MUTEX(irq_balance_mode_mutex);
 static enum irq_balance_mode irq_balance_mode;
 static struct task_struct *irq_balance_task;
-static bool irq_balance_ready;
 
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_wait);
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
@@ -75,14 +74,6 @@ static bool irq_balance_asked;
 static bool irq_balance_new_topology;
 
 #define IRQ_BALANCE_WORD(name, word)	word,
-
-struct irq_balance_failure irq_balance_failures[] = {
-	{ "busy",	-EBUSY },	/* the last move is not cleaned up */
-	{ "no_vector",	-ENOSPC },
-	{ "expired",	-ETIMEDOUT },	/* no interrupt came to do it */
-	{ "cancelled",	-ECANCELED },	/* overtaken by a write, hotplug, ... */
-	{ "other" },
-};
 
 const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
 const char * const irq_balance_status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };
@@ -149,40 +140,28 @@ void irq_balance_usable_cpus(struct cpumask *mask)
 	cpumask_and(mask, mask, housekeeping_cpumask(HK_TYPE_KERNEL_NOISE));
 }
 
-static void irq_balance_collect_cpus(struct irq_balance_map *map, u64 now)
+static void irq_balance_collect_cpus(struct irq_balance_map *map)
 {
 	unsigned int cpu;
 
 	irq_balance_usable_cpus(&map->usable);
 
 	for_each_possible_cpu(cpu) {
-		struct irq_balance_source *source = &map->sources[cpu];
 		struct irq_balance_cpu *c = &map->cpus[cpu];
 
-		/*
-		 * Softirq time that was charged to no interrupt. The rest of the CPU's
-		 * interrupt time is its tick, which each CPU has, and the entry and exit
-		 * of interrupts, which moves with them.
-		 */
+		/* Not with its tick, which each CPU has, and the entry of interrupts */
 		c->time = irq_load_base(cpu);
-		source->fixed = 0;
-
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
 			c->usable = !c->usable;
 			map->policy.changed = true;
 		}
 		c->capacity = clamp_t(u32, arch_scale_cpu_capacity(cpu), 1, IRQ_BALANCE_CAPACITY);
-		c->full = now < source->full_until;
 	}
 }
 
 static void irq_balance_count_failure(unsigned int irq, unsigned int target, int error)
 {
-	struct irq_balance_failure *failure = irq_balance_failures;
-
-	while (failure->error && failure->error != error)
-		failure++;
-	failure->count++;
+	irq_balance_map.failed++;
 	trace_irq_balance_fail(irq, target, error);
 }
 
@@ -200,14 +179,11 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 	if (!error || entry->moving)
 		return;
 	if (error == -ENOSPC)
-		irq_balance_map.sources[entry->target].full_until = now + IRQ_BALANCE_FULL_NS;
-	irq_balance_count_failure(irq_desc_get_irq(desc), entry->target, error);
+		irq_balance_map.cpus[entry->state.target].full_until = now + IRQ_BALANCE_FULL_NS;
+	irq_balance_count_failure(irq_desc_get_irq(desc), entry->state.target, error);
 }
 
-/*
- * Whether the affinity mask leaves no choice. One CPU is a pin even if that CPU is
- * not usable; a mask without any usable CPU is respected as it is.
- */
+/* Whether the mask leaves no choice; one without any usable CPU is respected as it is */
 static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask *usable)
 {
 	const struct cpumask *affinity = irq_data_get_affinity_mask(&desc->irq_data);
@@ -222,8 +198,7 @@ static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask 
 }
 
 /* Everything that keeps an interrupt where it is: itself, the user, the mask */
-static enum irq_balance_status irq_balance_status(struct irq_desc *desc,
-						  const struct cpumask *usable)
+enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct cpumask *usable)
 {
 	enum irq_balance_status status = irq_balance_check(desc);
 
@@ -288,7 +263,8 @@ static int irq_balance_grow(struct irq_balance_map *map)
 	unsigned int size = max(64U, 2 * map->size);
 	void *irqs = kvrealloc(map->irqs, array_size(size, sizeof(*map->irqs)), GFP_KERNEL);
 	void *descs = kvrealloc(map->descs, array_size(size, sizeof(*map->descs)), GFP_KERNEL);
-	void *work = kvzalloc(irq_balance_work_size(size, nr_cpu_ids), GFP_KERNEL);
+	void *work = kvzalloc(irq_balance_set_work(&map->policy, NULL, size, nr_cpu_ids),
+			      GFP_KERNEL);
 
 	map->irqs = irqs ? : map->irqs;
 	map->descs = descs ? : map->descs;
@@ -314,7 +290,7 @@ static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 
 	if (xchg(&irq_balance_new_topology, false))
 		irq_balance_collect_topology(map);
-	irq_balance_collect_cpus(map, now);
+	irq_balance_collect_cpus(map);
 
 	map->nr = 0;
 	while ((desc = irq_load_next_desc(irq))) {
@@ -346,15 +322,13 @@ static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_i
 		return;
 	}
 
-	entry->target = irq->target;
-	entry->origin = irq->cpu;
 	entry->moving = true;
 	irq_balance_map.moves[irq->reason]++;
 	trace_irq_balance_move(irq);
 }
 
 /* Publish the moves, drop the references */
-static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned int moves)
+static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 {
 	u64 before = map->policy.before;
 	unsigned int i;
@@ -364,30 +338,18 @@ static void irq_balance_publish(struct irq_balance_map *map, u64 now, unsigned i
 		map->gain = div64_u64(1000 * (before - min(before, map->policy.after)), before);
 
 	for (i = 0; i < map->nr; i++) {
-		struct irq_balance_irq *irq = &map->irqs[i];
-		struct irq_desc *desc = map->descs[i];
-		struct irq_balance_entry *entry = irq_balance_entry_of(desc);
-
-		if (irq->state->moved == now)
-			WRITE_ONCE(entry->from, entry->origin);
-		/* As it weighs on the CPU that serves it */
-		if (!irq->allowed && irq->cpu < nr_cpu_ids)
-			map->sources[irq->cpu].fixed += div_u64(irq->load * IRQ_BALANCE_CAPACITY,
-								map->cpus[irq->cpu].capacity);
-		if (irq->target != irq->cpu)
-			irq_balance_publish_move(desc, irq);
-		irq_desc_put_ref(desc);
+		if (map->irqs[i].target != map->irqs[i].cpu)
+			irq_balance_publish_move(map->descs[i], &map->irqs[i]);
+		irq_desc_put_ref(map->descs[i]);
 	}
 }
 
-/* The inputs of the pass: enough to replay it with other settings, elsewhere */
-static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked,
-			      const struct irq_balance_program *program)
+/* With the settings, the inputs of the pass: enough to replay it with others, elsewhere */
+static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked)
 {
 	unsigned int cpu, i;
 	u64 worst = 0;
 
-	trace_irq_balance_settings(&irq_balance_settings, program);
 	for_each_possible_cpu(cpu)
 		trace_irq_balance_cpu(cpu, &map->cpus[cpu], cpu_online(cpu));
 	for (i = 0; i < map->nr; i++) {
@@ -406,7 +368,6 @@ static u64 irq_balance_run(void)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
-	const struct irq_balance_program *program;
 	bool asked = READ_ONCE(irq_balance_asked);
 	unsigned int moves;
 	u64 now;
@@ -417,16 +378,16 @@ static u64 irq_balance_run(void)
 	now = ktime_get_ns();
 	irq_balance_collect(map, now);
 
-	/* The pass may eject it */
-	program = policy->program;
+	/* The pass may eject the program */
+	trace_irq_balance_settings(&irq_balance_settings, policy->program);
 	policy->asked = asked;
 	policy->observe = !irq_balance_moves();
 	policy->kicked = xchg(&irq_balance_kicked, false);
 	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
 				 map->irqs, map->nr);
 	irq_load_set_kick(&irq_balance_kick_irq_work, policy->limit);
-	irq_balance_trace(map, now, moves, asked, program);
-	irq_balance_publish(map, now, moves);
+	irq_balance_trace(map, now, moves, asked);
+	irq_balance_publish(map, moves);
 
 	WRITE_ONCE(map->passes, map->passes + 1);
 	if (asked)
@@ -445,9 +406,8 @@ static unsigned long irq_balance_jiffies_until(u64 time)
 }
 
 /*
- * Sleep until @next, or until kicked. Between two passes is the shortest interval
- * at least: moves that wait for an interrupt need the time. A freezing thread stops
- * here, before suspend takes CPUs offline.
+ * Sleep until @next, or until kicked, and for the shortest interval: moves that wait for an
+ * interrupt need it. A freezing thread stops here, before suspend takes CPUs offline.
  */
 static void irq_balance_sleep(u64 next)
 {
@@ -475,11 +435,7 @@ static int irq_balance_thread(void *unused)
 	return 0;
 }
 
-/*
- * Bring the map up to date for a reader. A thread that sleeps as nothing is heavy is
- * woken, and its pass waited for. The wait is bounded: the reader of a file may be in the
- * way of an interrupt that is freed, and of CPU hotplug.
- */
+/* Bring the map up to date for a reader: wait for a pass of a thread that sleeps, but not long */
 void irq_balance_refresh(void)
 {
 	u64 passes = READ_ONCE(irq_balance_map.passes);
@@ -499,36 +455,17 @@ const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc)
 	return irq_balance_get_mode() == IRQ_BALANCE_OFF ? NULL : irq_balance_entry_of(desc);
 }
 
-/* Whether an interrupt may be moved, as users see it. The planner takes those held into account. */
-enum irq_balance_status irq_balance_show_status(struct irq_desc *desc, const struct cpumask *usable)
-{
-	const struct irq_balance_entry *entry = irq_balance_peek(desc);
-	enum irq_balance_status status;
-
-	scoped_guard(raw_spinlock_irq, &desc->lock)
-		status = irq_balance_status(desc, usable);
-	if (status == IRQ_BALANCE_MOVABLE && entry && READ_ONCE(entry->state.refused) &&
-	    ktime_get_ns() < READ_ONCE(entry->state.hold))
-		return IRQ_BALANCE_HELD;
-	return status;
-}
-
-/*
- * The map is drawn anew, and a plan may be due. A CPU that goes is not active any more.
- * After suspend the CPUs that come back have the thread make a pass.
- */
+/* The map is drawn anew, and a plan may be due. A CPU that goes is not active any more. */
 static int irq_balance_cpu_changed(unsigned int cpu)
 {
-	irq_balance_take_polls();
+	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
+		irq_balance_take_polls(NULL);
 	WRITE_ONCE(irq_balance_new_topology, true);
 	irq_balance_replan();
 	return 0;
 }
 
-/*
- * Moves that wait for an interrupt must not be done after the user has switched off. The
- * outcome of the others is counted while it is known what they were asked for.
- */
+/* Cancel moves that wait for an interrupt; count how the others went as long as that is known */
 static void irq_balance_cancel_all(void)
 {
 	struct irq_desc *desc;
@@ -562,11 +499,6 @@ static struct task_struct *irq_balance_start(void)
 	struct task_struct *task;
 	int ret;
 
-	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		if (!irq_balance_map.size && irq_balance_grow(&irq_balance_map))
-			return ERR_PTR(-ENOMEM);
-	}
-
 	ret = irq_load_get();
 	if (ret)
 		return ERR_PTR(ret);
@@ -597,7 +529,6 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	WRITE_ONCE(irq_balance_mode, mode);
 	irq_balance_cancel_all();
 	memset(map->cpus, 0, nr_cpu_ids * sizeof(*map->cpus));
-	memset(map->sources, 0, nr_cpu_ids * sizeof(*map->sources));
 	/* There may be holes between the possible ones */
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 		map->cpus[cpu].capacity = IRQ_BALANCE_CAPACITY;
@@ -605,7 +536,6 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	map->gain = 0;
 	WRITE_ONCE(irq_balance_new_topology, true);
 	WRITE_ONCE(irq_balance_asked, false);
-	trace_irq_balance_state(mode);
 }
 
 /**
@@ -627,7 +557,7 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 
 	guard(mutex)(&irq_balance_mode_mutex);
 
-	if (!irq_balance_ready)
+	if (!irq_balance_map.size)
 		return -ENODEV;
 
 	old = irq_balance_mode;
@@ -649,7 +579,8 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 		irq_balance_task = task;
 	}
 
-	irq_balance_follow(mode == IRQ_BALANCE_ON);
+	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
+		irq_balance_follow(mode == IRQ_BALANCE_ON);
 	if (mode == IRQ_BALANCE_OFF)
 		irq_balance_stop();
 	irq_balance_reset(mode);
@@ -685,19 +616,15 @@ static int __init irq_balance_late_init(void)
 	static struct cpumask cpus __initdata;
 	int ret;
 
-	irq_balance_settings_init(&irq_balance_settings);
 	irq_balance_boot(&irq_balance_settings, &mode);
-
-	map->cpus = kvcalloc(nr_cpu_ids, sizeof(*map->cpus), GFP_KERNEL);
-	map->sources = kvcalloc(nr_cpu_ids, sizeof(*map->sources), GFP_KERNEL);
-	if (!map->cpus || !map->sources)
-		return -ENOMEM;
 
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "irq/balance:online",
 				irq_balance_cpu_changed, irq_balance_cpu_changed);
 	if (ret < 0)
 		return ret;
-	irq_balance_ready = true;
+	map->cpus = kvcalloc(nr_cpu_ids, sizeof(*map->cpus), GFP_KERNEL);
+	if (!map->cpus || irq_balance_grow(map))
+		return -ENOMEM;
 
 	irq_balance_usable_cpus(&cpus);
 	ret = irq_balance_set_mode(mode);

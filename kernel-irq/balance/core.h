@@ -26,9 +26,6 @@ enum irq_balance_mode {
 struct irq_balance_entry {
 	struct irq_balance_desc		mover;		/* what the mover does */
 	struct irq_balance_state	state;		/* what the planner does */
-	unsigned int			target;		/* CPU of the move that is under way */
-	unsigned int			origin;		/* CPU that it started from */
-	unsigned int			from;		/* the same of the last move done */
 	bool				moving;		/* a move is under way */
 	unsigned long			allowed[];	/* affinity mask at this pass */
 };
@@ -36,26 +33,10 @@ struct irq_balance_entry {
 /* irq_balance_free() has only the mover's */
 static_assert(!offsetof(struct irq_balance_entry, mover));
 
-/* State of one CPU besides its interrupts */
-struct irq_balance_source {
-	u64	full_until;	/* ktime_get_ns() until which it gets no newcomers */
-	u64	fixed;		/* ns/s of the interrupts that may not be moved */
-};
-
-/* Moves that failed with an error; the last one, without an error, is for all others */
-struct irq_balance_failure {
-	const char	*name;
-	int		error;
-	u64		count;
-};
-
-extern struct irq_balance_failure irq_balance_failures[];
-
 /* Everything that a pass works on, and what was counted since boot */
 struct irq_balance_map {
 	struct irq_balance		policy;
 	struct irq_balance_cpu		*cpus;
-	struct irq_balance_source	*sources;
 	struct irq_balance_irq		*irqs;		/* of this pass, with a load */
 	struct irq_desc			**descs;	/* the same, referenced */
 	void				*work;		/* of the planner */
@@ -65,6 +46,7 @@ struct irq_balance_map {
 	u32				gain;		/* of the proposed moves, per mille */
 	u64				passes;
 	u64				moves[IRQ_BALANCE_NR_WHYS];
+	u64				failed;		/* moves; the tracepoint has the causes */
 };
 
 /* Guards the map and the settings; outer to desc->lock */
@@ -91,13 +73,12 @@ void irq_balance_restrict(void);
 void irq_balance_refresh(void);
 bool irq_balance_moves(void);
 void irq_balance_usable_cpus(struct cpumask *mask);
-enum irq_balance_status irq_balance_show_status(struct irq_desc *desc,
-						const struct cpumask *usable);
+enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct cpumask *usable);
 const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc);
 
 /* config.c */
-int irq_balance_put_text(struct irq_balance_settings *set, const struct irq_balance_knob *knob,
-			 const char *text, const char *where);
+int irq_balance_set(struct irq_balance_settings *set, const char *name, const char *text,
+		    const char *where);
 int irq_balance_set_cpus(const char *list, const char *where);
 void irq_balance_get_cpus(struct cpumask *mask);
 int irq_balance_set_bans(const char *list, const char *where);

@@ -47,11 +47,10 @@ static bool irq_balance_has_active_state(struct irq_data *data)
 }
 
 /*
- * The next interrupt may come to the new CPU while the old one is in the handler,
- * or about to enter it. Many flows drop it, which is nothing to a level. Edges are
- * safe if the flow remembers them or masks the line meanwhile. Where the flow is the
- * hardware's (fasteoi) it is not to deliver any before the EOI, and types are often
- * not set; but some that do set them clear edges before they are handled.
+ * The next interrupt may come to the new CPU while the old one is in the handler. Many flows
+ * drop it, which is nothing to a level. Edges are safe if the flow remembers them or masks
+ * the line meanwhile. Where the flow is the hardware's (fasteoi) it is not to deliver any
+ * before the EOI; but some hardware clears edges before they are handled.
  */
 static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 {
@@ -91,10 +90,7 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 	return false;
 }
 
-/*
- * Why an interrupt must not be moved, as far as itself and its chip are concerned. Whether
- * the mask leaves a choice is up to the caller, which has the list of usable CPUs.
- */
+/* Why an interrupt must not be moved, but for its mask: the caller has the usable CPUs */
 enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
@@ -141,9 +137,9 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 }
 
 /*
- * Since the move was planned the user may have written the mask, and the interrupt may have
- * been freed or disabled. A CPU that is being taken down is online still, but not active. An
- * active one cannot go away meanwhile: stop_machine() waits for this CPU to enable interrupts.
+ * The user may have written the mask since the move was planned. A CPU that is being taken down
+ * is online still, but not active. An active one cannot go away meanwhile: stop_machine() waits
+ * for this CPU to enable interrupts.
  */
 static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 {
@@ -166,10 +162,7 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 	ret = irq_do_set_affinity(data, cpumask_of(cpu), false);
 	desc->balance->moving = false;
 
-	/*
-	 * A few chips write the mask themselves and look up in it where an
-	 * interrupt is. They can only have what the user set.
-	 */
+	/* A few chips write the mask and look up in it where an interrupt is: it is the user's */
 	if (unlikely(!cpumask_equal(before, affinity))) {
 		irq_data_get_irq_chip(data)->irq_set_affinity(data, before, false);
 		irq_data_update_affinity(data, before);
@@ -336,10 +329,9 @@ unsigned int irq_balance_cpu(struct irq_desc *desc)
 }
 
 /*
- * Where NAPI polls that are on @cpu go on: where the interrupt is, or will be when it comes.
- * Of a mask of several CPUs that the user has written the chip will take one: this is a
- * guess. @cpu if that is one of them, or if polls must not leave it. A pending move is
- * marked as followed.
+ * Where NAPI polls that are on @cpu go on: where the interrupt is, or will be when it comes (a
+ * guess if the user has written several CPUs). @cpu if that is one of them, or if polls must
+ * not leave it. A pending move is marked as followed.
  */
 unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu)
 {

@@ -8,6 +8,8 @@
 #include <linux/irqdesc.h>
 #include <linux/slab.h>
 
+struct irq_work;
+
 /*
  * Whether an interrupt may be moved, or why not. If several reasons apply the first
  * one is given. The words are interface of sysfs, tracepoints and tools.
@@ -30,8 +32,7 @@
 	x(POLLED,	"polled")	/* by a task, so its load is not known */\
 	x(USER_MOVE,	"user-move")	/* a write to the mask is pending */	\
 	x(BANNED,	"banned")	/* in the user's list */		\
-	x(PINNED,	"pinned")	/* by the mask, or by its thread's mask */\
-	x(HELD,		"held")		/* moves had no effect: tried later */
+	x(PINNED,	"pinned")	/* by the mask, or by its thread's mask */
 
 #define IRQ_BALANCE_ENUM(name, word)	IRQ_BALANCE_##name,
 
@@ -74,14 +75,9 @@ static inline bool irq_balance_is_moving(struct irq_desc *desc)
 	return desc->balance && desc->balance->moving;
 }
 
-/* napi.c */
-#ifdef CONFIG_IRQ_BALANCE_NAPI
+/* napi.c, with CONFIG_IRQ_LOAD_NAPI */
 void irq_balance_follow(bool follow);
-void irq_balance_take_polls(void);
-#else
-static inline void irq_balance_follow(bool follow) { }
-static inline void irq_balance_take_polls(void) { }
-#endif
+void irq_balance_take_polls(struct irq_work *unused);
 
 #else /* CONFIG_IRQ_BALANCE */
 

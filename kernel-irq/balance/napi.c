@@ -24,9 +24,7 @@
  * Packets that the old CPU has queued elsewhere, as in its backlog, may be overtaken by
  * packets of the new one, once for each hand-over.
  *
- * Instances without a known interrupt stay: the backlog, gro_cells, tunnels. So do those
- * that are polled by a thread or a busy poller, and those of an interrupt that is per-CPU
- * or whose thread the user placed.
+ * Instances without a known interrupt stay, and those that a thread or a busy poller polls.
  */
 #include <linux/irq.h>
 #include <linux/irq_work.h>
@@ -44,7 +42,7 @@ struct irq_balance_basket {
 static DEFINE_PER_CPU(struct irq_balance_basket, irq_balance_basket);
 
 /* Take what is on its way to this CPU. If it goes offline: after it ceased to be active. */
-void irq_balance_take_polls(void)
+void irq_balance_take_polls(struct irq_work *unused)
 {
 	struct irq_balance_basket *basket = this_cpu_ptr(&irq_balance_basket);
 	struct napi_struct *napi, *next;
@@ -58,11 +56,6 @@ void irq_balance_take_polls(void)
 		list_del_init(&napi->poll_list);
 		__napi_schedule(napi);
 	}
-}
-
-static void irq_balance_take_polls_func(struct irq_work *work)
-{
-	irq_balance_take_polls();
 }
 
 static void irq_balance_hand_poll(struct napi_struct *napi, unsigned int cpu)
@@ -120,7 +113,7 @@ static int __init irq_balance_napi_init(void)
 		basket = per_cpu_ptr(&irq_balance_basket, cpu);
 		raw_spin_lock_init(&basket->lock);
 		INIT_LIST_HEAD(&basket->list);
-		basket->work = IRQ_WORK_INIT(irq_balance_take_polls_func);
+		basket->work = IRQ_WORK_INIT(irq_balance_take_polls);
 	}
 	return 0;
 }

@@ -51,26 +51,15 @@ static void irq_balance_charge(struct irq_balance_work *w, u32 pos, u64 cost)
 /* Puts an item on a CPU, or on IRQ_BALANCE_NOWHERE */
 void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
 {
-	u32 self = it - w->items;
-
 	if (it->place == pos)
 		return;
 	if (it->place != IRQ_BALANCE_NOWHERE) {
-		if (it->prev != IRQ_BALANCE_NOWHERE)
-			w->items[it->prev].next = it->next;
-		else
-			w->head[it->place] = it->next;
-		if (it->next != IRQ_BALANCE_NOWHERE)
-			w->items[it->next].prev = it->prev;
+		hlist_del(&it->at);
 		irq_balance_charge(w, it->place, -irq_balance_cost(w, it->load, it->place));
 	}
 	it->place = pos;
 	if (pos != IRQ_BALANCE_NOWHERE) {
-		it->prev = IRQ_BALANCE_NOWHERE;
-		it->next = w->head[pos];
-		if (it->next != IRQ_BALANCE_NOWHERE)
-			w->items[it->next].prev = self;
-		w->head[pos] = self;
+		hlist_add_head(&it->at, &w->items_at[pos]);
 		irq_balance_charge(w, pos, irq_balance_cost(w, it->load, pos));
 	}
 }
@@ -86,7 +75,7 @@ void irq_balance_home(struct irq_balance_work *w)
 	}
 	for (pos = 0; pos < w->nr_cpus; pos++) {
 		w->load[pos] = 0;
-		w->head[pos] = IRQ_BALANCE_NOWHERE;
+		INIT_HLIST_HEAD(&w->items_at[pos]);
 		irq_balance_charge(w, pos, w->fixed[pos]);
 	}
 	for (i = w->nr; i-- > 0;) {
@@ -204,19 +193,17 @@ static void irq_balance_strip(struct irq_balance_work *w)
 	}
 }
 
-/*
- * Takes load off a CPU by one move or one swap that leaves it and the other CPU
- * with at most @most: the first one that leaves both good enough, or else the best.
- */
+/* Gets a CPU to at most @most by a move or a swap: the first that is good enough, or the best */
 static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
 {
-	u32 give = IRQ_BALANCE_NOWHERE, take = IRQ_BALANCE_NOWHERE, to = 0, i, j, pos;
+	struct irq_balance_item *it, *jt, *give = NULL, *take = NULL;
+	u32 to = 0, pos;
 
-	for (i = w->head[from]; i != IRQ_BALANCE_NOWHERE && w->spent < w->until &&
-	     (give == IRQ_BALANCE_NOWHERE || most > w->enough); i = w->items[i].next) {
-		const struct irq_balance_item *it = &w->items[i];
+	hlist_for_each_entry(it, &w->items_at[from], at) {
 		u64 left = w->load[from] - irq_balance_cost(w, it->load, from);
 
+		if (w->spent >= w->until || (give && most <= w->enough))
+			break;
 		if (left > most ||
 		    w->low + ((it->load * w->fast) >> IRQ_BALANCE_SCALE_SHIFT) > most)
 			continue;
@@ -229,18 +216,15 @@ static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
 				continue;
 			got = w->load[pos] + irq_balance_cost(w, it->load, pos);
 			end = max(got, left);
-			apart = end == most && (give == IRQ_BALANCE_NOWHERE ||
-						(take == IRQ_BALANCE_NOWHERE &&
-						 irq_balance_apart(w, pos, to)));
+			apart = end == most &&
+				(!give || (!take && irq_balance_apart(w, pos, to)));
 			if (end < most || apart) {
 				most = end;
-				give = i;
-				take = IRQ_BALANCE_NOWHERE;
+				give = it;
+				take = NULL;
 				to = pos;
 			}
-			for (j = w->head[pos]; j != IRQ_BALANCE_NOWHERE; j = w->items[j].next) {
-				const struct irq_balance_item *jt = &w->items[j];
-
+			hlist_for_each_entry(jt, &w->items_at[pos], at) {
 				w->spent++;
 				if (jt->load >= it->load)
 					continue;
@@ -249,32 +233,34 @@ static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
 				if (end >= most || !irq_balance_may(w, jt, from))
 					continue;
 				most = end;
-				give = i;
-				take = j;
+				give = it;
+				take = jt;
 				to = pos;
 			}
 		}
 	}
-	if (give == IRQ_BALANCE_NOWHERE)
+	if (!give)
 		return false;
-	irq_balance_put(w, &w->items[give], to);
-	if (take != IRQ_BALANCE_NOWHERE)
-		irq_balance_put(w, &w->items[take], from);
+	irq_balance_put(w, give, to);
+	if (take)
+		irq_balance_put(w, take, from);
 	return true;
 }
 
-/* The items of two CPUs in their order; returns how many, more than @most if too many */
-static u32 irq_balance_gather(const struct irq_balance_work *w, u32 a, u32 b, u32 *found, u32 most)
+/* The items of two CPUs in their order; returns how many, more than PAIR_MAX if too many */
+static u32 irq_balance_gather(struct irq_balance_work *w, u32 a, u32 b,
+			      struct irq_balance_item **found)
 {
-	u32 nr = 0, i, j, both[] = { a, b }, n;
+	struct irq_balance_item *it;
+	u32 nr = 0, both[] = { a, b }, i, n;
 
 	for (n = 0; n < 2; n++) {
-		for (i = w->head[both[n]]; i != IRQ_BALANCE_NOWHERE; i = w->items[i].next) {
-			if (nr == most)
+		hlist_for_each_entry(it, &w->items_at[both[n]], at) {
+			if (nr == PAIR_MAX)
 				return nr + 1;
-			for (j = nr++; j && found[j - 1] > i; j--)
-				found[j] = found[j - 1];
-			found[j] = i;
+			for (i = nr++; i && found[i - 1] > it; i--)
+				found[i] = found[i - 1];
+			found[i] = it;
 		}
 	}
 	return nr;
@@ -287,7 +273,8 @@ static u32 irq_balance_gather(const struct irq_balance_work *w, u32 a, u32 b, u3
  */
 static bool irq_balance_relieve_pair(struct irq_balance_work *w, u32 from, u64 most)
 {
-	u32 found[PAIR_MAX], pos, i, nr;
+	struct irq_balance_item *found[PAIR_MAX];
+	u32 pos, i, nr;
 
 	for (pos = 0; pos < w->nr_cpus && w->spent < w->until; pos++) {
 		u64 load[] = { w->fixed[from], w->fixed[pos] }, where = 0;
@@ -295,19 +282,18 @@ static bool irq_balance_relieve_pair(struct irq_balance_work *w, u32 from, u64 m
 		w->spent++;
 		if (pos == from || load[1] > most)
 			continue;
-		nr = irq_balance_gather(w, from, pos, found, PAIR_MAX);
+		nr = irq_balance_gather(w, from, pos, found);
 		if (nr > PAIR_MAX)
 			continue;
 		w->spent += nr;
 		for (i = 0; i < nr; i++) {
-			const struct irq_balance_item *it = &w->items[found[i]];
-			u64 end[] = { load[0] + irq_balance_cost(w, it->load, from),
-				      load[1] + irq_balance_cost(w, it->load, pos) };
+			u64 end[] = { load[0] + irq_balance_cost(w, found[i]->load, from),
+				      load[1] + irq_balance_cost(w, found[i]->load, pos) };
 			u32 to = end[1] < end[0];
 
-			if (!irq_balance_may(w, it, to ? pos : from))
+			if (!irq_balance_may(w, found[i], to ? pos : from))
 				to = !to;
-			if (end[to] > most || !irq_balance_may(w, it, to ? pos : from))
+			if (end[to] > most || !irq_balance_may(w, found[i], to ? pos : from))
 				break;
 			load[to] = end[to];
 			where |= (u64)to << i;
@@ -315,7 +301,7 @@ static bool irq_balance_relieve_pair(struct irq_balance_work *w, u32 from, u64 m
 		if (i < nr)
 			continue;
 		while (i-- > 0)
-			irq_balance_put(w, &w->items[found[i]], where >> i & 1 ? pos : from);
+			irq_balance_put(w, found[i], where >> i & 1 ? pos : from);
 		return true;
 	}
 	return false;
@@ -327,7 +313,7 @@ static u32 irq_balance_worst(const struct irq_balance_work *w)
 	u32 pos, worst = IRQ_BALANCE_NOWHERE;
 
 	for (pos = 0; pos < w->nr_cpus; pos++) {
-		if (w->head[pos] != IRQ_BALANCE_NOWHERE && !(w->flags[pos] & IRQ_BALANCE_FROZEN) &&
+		if (!hlist_empty(&w->items_at[pos]) && !(w->flags[pos] & IRQ_BALANCE_FROZEN) &&
 		    (worst == IRQ_BALANCE_NOWHERE || w->load[pos] > w->load[worst]))
 			worst = pos;
 	}
@@ -386,29 +372,28 @@ static void irq_balance_restore(struct irq_balance_work *w)
 		irq_balance_put(w, &w->items[i], w->items[i].best);
 }
 
-/*
- * Moves an item off the worst CPU, then one off the CPU that got it, and so on.
- * Items and CPUs take turns.
- */
+/* Moves an item off the worst CPU, then one off the CPU that got it, and so on, taking turns */
 static void irq_balance_perturb(struct irq_balance_work *w)
 {
-	u32 from = irq_balance_worst(w), kicks = 1 + w->turn % 5, nr, i, pos, tries;
+	u32 from = irq_balance_worst(w), kicks = 1 + w->turn % 5, nr, pos, tries;
+	struct irq_balance_item *it;
 
 	while (kicks--) {
 		w->turn++;
-		for (nr = 0, i = w->head[from]; i != IRQ_BALANCE_NOWHERE; i = w->items[i].next)
-			nr++;
-		for (i = w->head[from], nr = w->turn % nr; nr--;)
-			i = w->items[i].next;
+		nr = w->turn % hlist_count_nodes(&w->items_at[from]);
+		hlist_for_each_entry(it, &w->items_at[from], at) {
+			if (!nr--)
+				break;
+		}
 		pos = from;
 		for (tries = 0; tries < w->nr_cpus; tries++) {
 			pos = w->cursor++ % w->nr_cpus;
-			if (pos != from && irq_balance_may(w, &w->items[i], pos))
+			if (pos != from && irq_balance_may(w, it, pos))
 				break;
 		}
 		if (tries == w->nr_cpus)
 			continue;
-		irq_balance_put(w, &w->items[i], pos);
+		irq_balance_put(w, it, pos);
 		from = pos;
 	}
 	w->spent += w->nr_cpus;
@@ -441,10 +426,7 @@ static void irq_balance_iterate(struct irq_balance_work *w)
 	irq_balance_restore(w);
 }
 
-/*
- * A load that the worst CPU cannot get below: all load shared out by capacity, or
- * the heaviest alone on the fastest CPU.
- */
+/* A load to get down to at best: all shared out by capacity, or the heaviest on the fastest CPU */
 static u64 irq_balance_bound(struct irq_balance_work *w)
 {
 	u64 total = 0, room = 0;

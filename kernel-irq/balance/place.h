@@ -4,6 +4,7 @@
 #define _KERNEL_IRQ_BALANCE_PLACE_H
 
 #include <linux/bitmap.h>
+#include <linux/list.h>
 #include <linux/math64.h>
 
 #include "plan.h"
@@ -38,8 +39,7 @@ struct irq_balance_item {
 	u32			home;		/* position where it is */
 	u32			place;		/* position where it is to be */
 	u32			best;		/* position in the best placement so far */
-	u32			next;		/* next item at @place */
-	u32			prev;		/* previous item at @place */
+	struct hlist_node	at;		/* in the list of @place */
 	u32			first;		/* first position that it may be at but @home */
 	u32			end;		/* position after the last one */
 	int			node;		/* of its device, -1: none */
@@ -59,9 +59,8 @@ struct irq_balance_touch {
 };
 
 /*
- * Workspace of a pass. A position is a place in the order (node, package, cache,
- * core, number), so that domains are ranges of positions. Arrays are indexed by
- * position but for @pos; loads are in ns/s.
+ * Workspace of a pass. A position is a place in the order (node, package, cache, core,
+ * number): domains are ranges. Arrays are indexed by position but for @pos.
  */
 struct irq_balance_work {
 	const struct irq_balance_settings *set;
@@ -74,10 +73,10 @@ struct irq_balance_work {
 	u32				*cpu;		/* number of the CPU */
 	u32				*pos;		/* [number] position of the CPU */
 	u32				*scale;		/* see IRQ_BALANCE_SCALE_SHIFT */
-	u64				*fixed;		/* load that no plan changes */
-	u64				*error;		/* by which @fixed may be off */
+	u64				*fixed;		/* load that no plan changes, ns/s */
+	u64				*error;		/* by which it may be off */
 	u64				*load;		/* with all items at their place */
-	u32				*head;		/* first item there */
+	struct hlist_head		*items_at;	/* items that are there */
 	u32				*root;		/* union-find */
 	struct irq_balance_touch	*touch;		/* of a root */
 	u64				*before;	/* load before the plan, then error^2 */

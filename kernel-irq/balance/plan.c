@@ -1,77 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/**
- * DOC: irq-balance-plan
+/*
+ * Interrupt balancing: the planner
  *
- * Goal
- * ~~~~
- *
- * The core gives an interrupt to a CPU once, without knowing what it will cost, and
- * leaves it there. Two busy devices may share a CPU for ever while other CPUs idle. But
- * a move costs cache warmth and may delay packets. So the planner asks for moves only
- * where they gain enough.
- *
- * Loads
- * ~~~~~
- *
- * The load of an interrupt is the CPU time per second that it causes, scaled to
- * a CPU of capacity 1024. On a CPU of capacity C it takes 1024/C times as much.
- * The load of a CPU is the sum over its interrupts and its base load: softirq
- * and interrupt time that belongs to no interrupt in the load map.
- *
- * Each load is known by its mean over about 20 s, and by its deviation: the mean
- * distance between the mean over 1 s and that over 20 s. The mean may be off by
- * three deviations, and by an eighth of itself as long as there is no history; by
- * half of that after 20 s, by a third after 40 s, and so on. In the first 2.5 s
- * both count twice. If a load is off its mean by more than a quarter and more
- * than three deviations for 100 ms, that is a step, and the mean starts anew. A
- * step back within a minute is not followed, nor is a step of a base load. The
- * mean of a base load looks back for half of its age, and for 20 s at most.
- *
- * An interrupt above the share ``heavy`` of a CPU (2 %) is heavy until it falls
- * below three quarters of it. Light interrupts are not moved.
- *
- * Decisions
- * ~~~~~~~~~
- *
- * 1. Allowed CPUs. They are in the user's mask, online, housekeeping CPUs and in
- *    the balancer's own list. A CPU that ran out of vectors gets no more
- *    interrupts for a while.
- * 2. Node. The node of a device holds its interrupts until its worst CPU passes
- *    80 % although they are spread inside the node. They are brought back when that
- *    leaves it at 70 %, is worth a move and makes the worst CPU no worse.
- * 3. Placement. The lowest load of the worst CPU is searched for, with as few
- *    moves as possible; loads within 1 % are equal. Where the worst CPU cannot
- *    be relieved, the next ones are. Interrupts that move anyway go where they
- *    share least: packages first, then last-level caches, then cores.
- * 4. Gain. Moves that have CPUs in common are one plan. Its gain is the load of
- *    the worst of these CPUs before it minus the highest load after it. Loads
- *    that are on both sides of this difference cancel out; what all others may
- *    be off by, as the root of the sum of the squares, is taken off. The rest
- *    has to be ``min_gain`` (5 %) of the worst CPU's load, and half of what makes
- *    an interrupt heavy. A move from a CPU that is not allowed needs no gain.
- * 5. Rest. An interrupt that moved stays for a second, and for twice as long
- *    each time that it moves again within a minute of that. A move that had no
- *    effect in eight passes is given up for 2 s, and for twice as long each
- *    further time.
- *
- * For example, interrupts with 300, 200 and 100 ms/s share a CPU, and another CPU
- * has one with 400 ms/s. Each may be off by 20 ms/s. The one with 100 ms/s is to
- * move. The worst CPU falls from 600 to 500 ms/s, which both have then. On the
- * first CPU only the interrupt that left differs: 20 ms/s. On the second one there
- * are 400 and 100 ms/s instead of 300, 200 and 100 ms/s: three differ, the root
- * of 3 * 20^2 is 35 ms/s. The plan gains 65 ms/s for sure and has to gain 30.
- *
- * Light interrupts wait for one that takes 80 % of their CPU, which no load shows.
- * While there is such an interrupt, they count for up to a quarter of a CPU, so that
- * the heavy one goes where there are none.
- *
- * Times
- * ~~~~~
- *
- * Passes come every ``interval_ms`` (50 ms) while something changes, then half as
- * often each time, up to four times that. If no interrupt takes the share ``heavy``
- * of its CPU there is no timer: the charge path starts a pass when an interrupt was
- * charged 2 ms faster than a light one would have been.
+ * A pass takes in what each interrupt has cost, brings the loads up to date, has place.c
+ * search for a placement, and asks for those of its moves that gain enough. The rules, with
+ * an example, are in Documentation/admin-guide/irq-balance.rst, "How it decides".
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -105,86 +38,59 @@ static u64 irq_balance_heavy_load(const struct irq_balance_settings *set)
 	return (u64)set->heavy * (IRQ_BALANCE_FULL / 1000);
 }
 
-/* An array out of the workspace, or only its size if there is none yet */
-static void *irq_balance_carve(void *mem, size_t *used, size_t nr, size_t size)
-{
-	size_t at = *used;
-
-	*used += (nr * size + sizeof(u64) - 1) & ~(sizeof(u64) - 1);
-	return mem ? mem + at : NULL;
-}
-
-static size_t irq_balance_layout(void *mem, struct irq_balance_work *w,
-				 size_t nr_irqs, size_t nr_cpus)
-{
-	size_t used = 0;
-	u32 level;
-
-#define IRQ_BALANCE_CARVE(array, nr)	\
-	((array) = irq_balance_carve(mem, &used, nr, sizeof(*(array))))
-	irq_balance_carve(mem, &used, 1, sizeof(*w));
-	IRQ_BALANCE_CARVE(w->items, nr_irqs);
-	IRQ_BALANCE_CARVE(w->cpu, nr_cpus);
-	IRQ_BALANCE_CARVE(w->pos, nr_cpus);
-	IRQ_BALANCE_CARVE(w->scale, nr_cpus);
-	IRQ_BALANCE_CARVE(w->fixed, nr_cpus);
-	IRQ_BALANCE_CARVE(w->error, nr_cpus);
-	IRQ_BALANCE_CARVE(w->load, nr_cpus);
-	IRQ_BALANCE_CARVE(w->head, nr_cpus);
-	IRQ_BALANCE_CARVE(w->root, nr_cpus);
-	IRQ_BALANCE_CARVE(w->touch, nr_cpus);
-	IRQ_BALANCE_CARVE(w->before, nr_cpus);
-	IRQ_BALANCE_CARVE(w->after, nr_cpus);
-	IRQ_BALANCE_CARVE(w->common, nr_cpus);
-	IRQ_BALANCE_CARVE(w->flags, nr_cpus);
-	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
-		IRQ_BALANCE_CARVE(w->first[level], nr_cpus);
-		IRQ_BALANCE_CARVE(w->domain[level], nr_cpus);
-	}
-	return used;
-}
-
 /**
- * irq_balance_work_size - How much workspace a machine needs
+ * irq_balance_set_work - Give the planner a workspace
+ * @bal:	the planner, not in a pass
+ * @mem:	the workspace, aligned to 8; NULL: how large has it to be?
  * @nr_irqs:	most interrupts that a pass may be handed
  * @nr_cpus:	CPUs, at least 1
  *
- * Return: bytes
+ * Return: bytes of a workspace
  */
-size_t irq_balance_work_size(unsigned int nr_irqs, unsigned int nr_cpus)
+size_t irq_balance_set_work(struct irq_balance *bal, void *mem,
+			    unsigned int nr_irqs, unsigned int nr_cpus)
 {
-	struct irq_balance_work w;
+	struct irq_balance_work *w, none;
+	unsigned long at = (unsigned long)mem;
+	u32 i;
 
-	return irq_balance_layout(NULL, &w, nr_irqs, nr_cpus);
-}
-
-/**
- * irq_balance_set_work - Give the planner another workspace
- * @bal:	the planner
- * @mem:	workspace of irq_balance_work_size() bytes, aligned to 8
- * @nr_irqs:	as given to irq_balance_work_size()
- * @nr_cpus:	as given to irq_balance_work_size()
- *
- * Context: any; not during a pass.
- */
-void irq_balance_set_work(struct irq_balance *bal, void *mem,
-			  unsigned int nr_irqs, unsigned int nr_cpus)
-{
-	u32 pos;
-
-	bal->work = mem;
-	irq_balance_layout(mem, bal->work, nr_irqs, nr_cpus);
-	bal->work->nr_cpus = nr_cpus;
-	for (pos = 0; pos < nr_cpus; pos++)
-		bal->work->cpu[pos] = pos;
+#define IRQ_BALANCE_PLACE(array, nr)	\
+	((array) = (void *)at, at += ((nr) * sizeof(*(array)) + 7) & ~7UL)
+	IRQ_BALANCE_PLACE(w, 1);
+	if (mem)
+		bal->work = w;
+	else
+		w = &none;
+	IRQ_BALANCE_PLACE(w->items, nr_irqs);
+	IRQ_BALANCE_PLACE(w->cpu, nr_cpus);
+	IRQ_BALANCE_PLACE(w->pos, nr_cpus);
+	IRQ_BALANCE_PLACE(w->scale, nr_cpus);
+	IRQ_BALANCE_PLACE(w->fixed, nr_cpus);
+	IRQ_BALANCE_PLACE(w->error, nr_cpus);
+	IRQ_BALANCE_PLACE(w->load, nr_cpus);
+	IRQ_BALANCE_PLACE(w->items_at, nr_cpus);
+	IRQ_BALANCE_PLACE(w->root, nr_cpus);
+	IRQ_BALANCE_PLACE(w->touch, nr_cpus);
+	IRQ_BALANCE_PLACE(w->before, nr_cpus);
+	IRQ_BALANCE_PLACE(w->after, nr_cpus);
+	IRQ_BALANCE_PLACE(w->common, nr_cpus);
+	IRQ_BALANCE_PLACE(w->flags, nr_cpus);
+	for (i = 0; i < IRQ_BALANCE_NR_LEVELS; i++) {
+		IRQ_BALANCE_PLACE(w->first[i], nr_cpus);
+		IRQ_BALANCE_PLACE(w->domain[i], nr_cpus);
+	}
+	w->nr_cpus = nr_cpus;
+	for (i = 0; mem && i < nr_cpus; i++)
+		w->cpu[i] = i;
+	return at - (unsigned long)mem;
 }
 
 /**
  * irq_balance_init - Start from nothing
  * @bal:	the planner, zeroed before its first use
- * @mem:	workspace of irq_balance_work_size() bytes, aligned to 8
- * @nr_irqs:	as given to irq_balance_work_size()
- * @nr_cpus:	as given to irq_balance_work_size()
+ * @mem:	as for irq_balance_set_work()
+ * @nr_irqs:	the same
+ * @nr_cpus:	the same
  *
  * The states of interrupts are void from now on. The state in the array
  * of CPUs is the caller's to clear.
@@ -204,12 +110,7 @@ void irq_balance_init(struct irq_balance *bal, void *mem,
 	irq_balance_set_work(bal, mem, nr_irqs, nr_cpus);
 }
 
-/**
- * irq_balance_why_name - The word for a reason
- * @why:	the reason
- *
- * Return: the word, never NULL
- */
+/* The word for a reason, never NULL */
 const char *irq_balance_why_name(enum irq_balance_why why)
 {
 #define IRQ_BALANCE_WHY_NAME(name, word)	\
@@ -390,7 +291,7 @@ static void irq_balance_collect(struct irq_balance *bal, u64 now, struct irq_bal
 		w->scale[pos] = (IRQ_BALANCE_CAPACITY << IRQ_BALANCE_SCALE_SHIFT) / cpu->capacity;
 		w->fixed[pos] = cpu->base.mean;
 		w->error[pos] = irq_balance_error(bal, &cpu->base);
-		w->flags[pos] = cpu->usable && !cpu->full ? IRQ_BALANCE_ROOM : 0;
+		w->flags[pos] = cpu->usable && now >= cpu->full_until ? IRQ_BALANCE_ROOM : 0;
 	}
 	w->nr = 0;
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {

@@ -15,9 +15,29 @@
 
 #include "../load_charge.h"
 #include "average.h"
-#include "settings.h"
 
 struct irq_balance_work;
+
+/*
+ * All settings: name, value at boot, least and greatest value.
+ *
+ *   heavy		per mille of a CPU of capacity 1024 from which an interrupt is heavy
+ *   min_gain		per mille of a CPU's load that a plan has to gain
+ *   interval_ms	between passes while something changes, four times that otherwise
+ */
+#define IRQ_BALANCE_SETTINGS(x)	\
+	x(heavy,	20,  1,  1000)	\
+	x(min_gain,	50,  0,  1000)	\
+	x(interval_ms,	50, 10, 10000)
+
+#define IRQ_BALANCE_MEMBER(name, ...) u32 name;
+struct irq_balance_settings {
+	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_MEMBER)
+};
+
+#define IRQ_BALANCE_DEFAULT(name, def, ...) .name = def,
+#define IRQ_BALANCE_DEFAULTS	\
+	(struct irq_balance_settings) { IRQ_BALANCE_SETTINGS(IRQ_BALANCE_DEFAULT) }
 
 /* &irq_balance.next if no timer is needed */
 #define IRQ_BALANCE_NO_TIMER	(~0ULL)
@@ -81,7 +101,7 @@ struct irq_balance_cpu {
 	unsigned int	llc;		/* in: CPUs that share the last-level cache */
 	unsigned int	core;		/* in: SMT siblings have the same one */
 	bool		usable;		/* in: may be given interrupts */
-	bool		full;		/* in: had no free vector recently: gets no more */
+	u64		full_until;	/* in: clock (ns) until which it gets no more interrupts */
 	struct irq_balance_average base; /* kept: its load that belongs to no interrupt */
 	u64		load;		/* out: ns/s, all interrupts included; 1e9: it is full */
 };
@@ -113,7 +133,7 @@ struct irq_balance_program {
 
 /* State of the machine, kept from pass to pass */
 struct irq_balance {
-	struct irq_balance_work	*work;	/* of irq_balance_work_size() bytes */
+	struct irq_balance_work	*work;	/* see irq_balance_set_work() */
 	const struct irq_balance_program *program; /* in: NULL: none */
 	u64		last;		/* clock (ns) of the last pass, 0: there was none */
 	u64		next;		/* clock (ns) of the next one, or IRQ_BALANCE_NO_TIMER */
@@ -134,9 +154,8 @@ struct irq_balance {
 };
 
 const char *irq_balance_why_name(enum irq_balance_why why);
-size_t irq_balance_work_size(unsigned int nr_irqs, unsigned int nr_cpus);
-void irq_balance_set_work(struct irq_balance *bal, void *mem, unsigned int nr_irqs,
-			  unsigned int nr_cpus);
+size_t irq_balance_set_work(struct irq_balance *bal, void *mem, unsigned int nr_irqs,
+			    unsigned int nr_cpus);
 void irq_balance_init(struct irq_balance *bal, void *mem, unsigned int nr_irqs,
 		      unsigned int nr_cpus);
 void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsigned int cpu,

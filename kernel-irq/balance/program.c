@@ -81,7 +81,7 @@ __bpf_kfunc int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 
 		return -EALREADY;
 	if (!c || !c->usable || !test_bit(cpu, i->allowed))
 		return -EACCES;
-	if (c->full)
+	if (ctx->now < c->full_until)
 		return -ENOSPC;
 	return ctx->bal->nr_moves < MOVES_MAX ? 0 : -E2BIG;
 }

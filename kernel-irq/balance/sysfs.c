@@ -47,11 +47,7 @@ static ssize_t cpus_show(struct kobject *kobj, struct kobj_attribute *attr, char
 static ssize_t cpus_store(struct kobject *kobj, struct kobj_attribute *attr,
 			  const char *buf, size_t count)
 {
-	int ret = irq_balance_set_cpus(buf, "");
-
-	if (!ret)
-		irq_balance_restrict();
-	return ret ? : count;
+	return irq_balance_set_cpus(buf, "") ? : count;
 }
 
 static struct kobj_attribute irq_balance_cpus_attr = __ATTR_RW(cpus);
@@ -64,11 +60,7 @@ static ssize_t ban_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 static ssize_t ban_store(struct kobject *kobj, struct kobj_attribute *attr,
 			 const char *buf, size_t count)
 {
-	int ret = irq_balance_set_bans(buf, "");
-
-	if (!ret)
-		irq_balance_restrict();
-	return ret ? : count;
+	return irq_balance_set_bans(buf, "") ? : count;
 }
 
 static struct kobj_attribute irq_balance_ban_attr = __ATTR_RW(ban);
@@ -85,38 +77,33 @@ static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr
 
 static struct kobj_attribute irq_balance_rebalance_attr = __ATTR_WO(rebalance);
 
-static ssize_t irq_balance_knob_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	const struct irq_balance_knob *knob = irq_balance_find_knob(attr->attr.name);
-	u32 value = READ_ONCE(*(u32 *)((void *)&irq_balance_settings + knob->offset));
-
-	return sysfs_emit(buf, "%u\n", value);
-}
-
-static ssize_t irq_balance_knob_store(struct kobject *kobj, struct kobj_attribute *attr,
-				      const char *buf, size_t count)
+static ssize_t irq_balance_setting_store(struct kobject *kobj, struct kobj_attribute *attr,
+					 const char *buf, size_t count)
 {
 	int ret;
 
 	scoped_guard(mutex, &irq_balance_pass_mutex)
-		ret = irq_balance_put_text(&irq_balance_settings,
-					   irq_balance_find_knob(attr->attr.name), buf, "");
+		ret = irq_balance_set(&irq_balance_settings, attr->attr.name, buf, "");
 	if (!ret)
 		irq_balance_replan();
 	return ret ? : count;
 }
 
-#define IRQ_BALANCE_KNOB_ATTR(knob, ...)					\
-static struct kobj_attribute irq_balance_##knob##_attr =			\
-	__ATTR(knob, 0644, irq_balance_knob_show, irq_balance_knob_store);
-IRQ_BALANCE_SETTINGS(IRQ_BALANCE_KNOB_ATTR)
+#define IRQ_BALANCE_SETTING_ATTR(name, ...)						\
+static ssize_t name##_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)	\
+{											\
+	return sysfs_emit(buf, "%u\n", READ_ONCE(irq_balance_settings.name));		\
+}											\
+static struct kobj_attribute irq_balance_##name##_attr =				\
+	__ATTR(name, 0644, name##_show, irq_balance_setting_store);
+IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING_ATTR)
 
 static const struct attribute *irq_balance_attrs[] = {
-#define IRQ_BALANCE_KNOB_ATTR_NAME(knob, ...)	&irq_balance_##knob##_attr.attr,
+#define IRQ_BALANCE_SETTING_NAME(name, ...)	&irq_balance_##name##_attr.attr,
 	&irq_balance_cpus_attr.attr,
 	&irq_balance_ban_attr.attr,
 	&irq_balance_rebalance_attr.attr,
-	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_KNOB_ATTR_NAME)
+	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING_NAME)
 	NULL
 };
 
@@ -160,12 +147,14 @@ static struct kobj_attribute irq_balance_balance_attr = __ATTR_RW(balance);
 static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	cpumask_var_t usable __free(free_cpumask_var) = CPUMASK_VAR_NULL;
+	enum irq_balance_status status;
 
 	if (!alloc_cpumask_var(&usable, GFP_KERNEL))
 		return -ENOMEM;
 	irq_balance_usable_cpus(usable);
-	return sysfs_emit(buf, "%s\n",
-			  irq_balance_status_names[irq_balance_show_status(to_desc(kobj), usable)]);
+	scoped_guard(raw_spinlock_irq, &to_desc(kobj)->lock)
+		status = irq_balance_status(to_desc(kobj), usable);
+	return sysfs_emit(buf, "%s\n", irq_balance_status_names[status]);
 }
 
 static struct kobj_attribute irq_balance_status_attr = __ATTR_RO(balance_status);

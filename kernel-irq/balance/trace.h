@@ -13,7 +13,6 @@
 /* The words of the enumerations, for user space */
 #define DEFINE_WORD(name, word)		TRACE_DEFINE_ENUM(IRQ_BALANCE_##name);
 #define DEFINE_WHY_WORD(name, word)	TRACE_DEFINE_ENUM(IRQ_BALANCE_WHY_##name);
-IRQ_BALANCE_MODES(DEFINE_WORD)
 IRQ_BALANCE_STATUSES(DEFINE_WORD)
 IRQ_BALANCE_WHYS(DEFINE_WHY_WORD)
 
@@ -21,16 +20,6 @@ IRQ_BALANCE_WHYS(DEFINE_WHY_WORD)
 #define WHY_WORD(name, word)		{ IRQ_BALANCE_WHY_##name, word },
 #define SETTING_FIELD(name, ...)	__field(u32, name)
 #define show_word(value, list, how)	__print_symbolic(value, list(how) { 255, "?" })
-
-/* The balancer was switched */
-TRACE_EVENT(irq_balance_state,
-	    TP_PROTO(unsigned int mode),
-	    TP_ARGS(mode),
-	    TP_STRUCT__entry(__field(unsigned int, mode)),
-	    TP_fast_assign(__entry->mode = mode;
-	    ),
-	    TP_printk("state=%s", show_word(__entry->mode, IRQ_BALANCE_MODES, WORD))
-);
 
 /* A pass has begun, with these settings, and a program that plans */
 TRACE_EVENT(irq_balance_settings,
@@ -110,7 +99,8 @@ TRACE_EVENT(irq_balance_irq,
 
 /*
  * A pass: the worst CPU's relative load now and at the end of the plan (ns/s), the moves
- * that it asks for, the time to the next pass (0: no timer), and whether the user asked
+ * that it asks for, the time to the next pass (0: no timer), whether the user asked, and a
+ * number that changes each time that the state does, which voids all loads
  */
 TRACE_EVENT(irq_balance_plan,
 	    TP_PROTO(const struct irq_balance *bal, u64 now, u64 worst, unsigned int moves,
@@ -122,6 +112,7 @@ TRACE_EVENT(irq_balance_plan,
 			     __field(unsigned int, heavy)
 			     __field(unsigned int, moves)
 			     __field(unsigned int, next_ms)
+			     __field(unsigned int, generation)
 			     __field(bool, asked)),
 	    TP_fast_assign(__entry->now = now;
 			   __entry->heavy = bal->nr_heavy;
@@ -129,11 +120,12 @@ TRACE_EVENT(irq_balance_plan,
 			   __entry->planned = bal->before ? bal->after : worst;
 			   __entry->moves = moves;
 			   __entry->next_ms = bal->interval_ms;
+			   __entry->generation = bal->generation;
 			   __entry->asked = asked;
 	    ),
-	    TP_printk("now=%llu heavy=%u worst=%llu planned=%llu moves=%u next_ms=%u asked=%d",
+	    TP_printk("now=%llu heavy=%u worst=%llu planned=%llu moves=%u next_ms=%u generation=%u asked=%d",
 		      __entry->now, __entry->heavy, __entry->worst, __entry->planned,
-		      __entry->moves, __entry->next_ms, __entry->asked)
+		      __entry->moves, __entry->next_ms, __entry->generation, __entry->asked)
 );
 
 DECLARE_EVENT_CLASS(irq_balance_target,
@@ -171,10 +163,7 @@ DEFINE_EVENT(irq_balance_target, irq_balance_propose,
 	     TP_ARGS(irq)
 );
 
-/*
- * A move did not happen; the errors are those of irq_balance_move_result(), and of
- * bpf_irq_balance_check() if a program's proposal was refused
- */
+/* A move did not happen: an error of irq_balance_move_result() or bpf_irq_balance_check() */
 TRACE_EVENT(irq_balance_fail,
 	    TP_PROTO(unsigned int irq, unsigned int to, int error),
 	    TP_ARGS(irq, to, error),

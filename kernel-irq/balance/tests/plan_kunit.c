@@ -53,10 +53,10 @@ static struct machine *machine_new(struct kunit *test, unsigned int package,
 	void *work;
 
 	KUNIT_ASSERT_NOT_NULL(test, m);
-	work = kunit_kzalloc(test, irq_balance_work_size(MACHINE_IRQS, MACHINE_CPUS),
+	work = kunit_kzalloc(test, irq_balance_set_work(&m->bal, NULL, MACHINE_IRQS, MACHINE_CPUS),
 			     GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, work);
-	irq_balance_settings_init(&m->set);
+	m->set = IRQ_BALANCE_DEFAULTS;
 	irq_balance_init(&m->bal, work, MACHINE_IRQS, MACHINE_CPUS);
 	bitmap_fill(m->mask, MACHINE_CPUS);
 	m->now = NSEC_PER_SEC;
@@ -236,7 +236,7 @@ static void balance_plan_forbidden(struct kunit *test)
 	machine_irq(m, 0, 300000000);
 	m->irqs[0].allowed = NULL;
 	m->cpus[1].usable = false;
-	m->cpus[2].full = true;
+	m->cpus[2].full_until = U64_MAX;
 	bitmap_clear(m->mask, 3, 4);
 	machine_run(m, 1000);
 	KUNIT_EXPECT_EQ(test, m->irqs[0].cpu, 0);

@@ -154,7 +154,7 @@ static bool bt_is_level(struct bt_source *s)
 /* The compiler drops what depends on it if there is no NAPI to follow */
 static struct bt_napi *bt_napi_of(struct bt_source *s)
 {
-	return IS_ENABLED(CONFIG_IRQ_BALANCE_NAPI) ? s->napi : NULL;
+	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) ? s->napi : NULL;
 }
 
 /* The wire: from the device to the CPU */
@@ -526,7 +526,7 @@ static int bt_request(struct bt_source *s)
 
 	s->second = s->handled;
 	s->thread = s->handled;
-	if (IS_ENABLED(CONFIG_IRQ_BALANCE_NAPI) && napi && s->hwirq % 3 == 0)
+	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && napi && s->hwirq % 3 == 0)
 		s->napi = bt_napi_add(s->irq, s->handled);
 	ret = request_threaded_irq(s->irq, bt_handler, kind->threaded ? bt_thread : NULL,
 				   kind->flags, "balance_torture", s);

@@ -99,8 +99,8 @@ static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
 	unsigned int i, round;
 
 	memset(mask, 0xff, BITS_TO_LONGS(nr_cpus) * sizeof(*mask));
-	irq_balance_settings_init(&set);
-	irq_balance_init(&bal, array(1, irq_balance_work_size(nr_irqs, nr_cpus)),
+	set = IRQ_BALANCE_DEFAULTS;
+	irq_balance_init(&bal, array(1, irq_balance_set_work(&bal, NULL, nr_irqs, nr_cpus)),
 			 nr_irqs, nr_cpus);
 	build_cpus(cpus, nr_cpus);
 	for (i = 0; i < nr_irqs; i++) {

@@ -21,7 +21,7 @@ int FUZZ_ENTRY(const uint8_t *data, size_t size)
 	null = fopen("/dev/null", "w");
 	if (!in || !null)
 		abort();
-	irq_balance_settings_init(&opt.set);
+	opt.set = IRQ_BALANCE_DEFAULTS;
 	/* The first byte chooses a few settings. */
 	opt.set.min_gain = data[0] >> 2;
 	if (!workload_read(&load, "fuzz", in, null) && load.end <= 20000)

@@ -20,8 +20,9 @@ CPUs, which are in debugfs. Works with the balancer in "observe" as well as "on"
 
 Columns: % of a CPU, in all and spent in the handlers (hard), in softirqs (soft)
 and in interrupt threads (thread); ns per interrupt, all three; interrupts per
-second; the CPU that is interrupted; whether the balancer may move it, or why not. Above them each CPU's interrupt load, and
-the part of it (base) that cannot be moved, as the balancer's last pass saw them.
+second; the CPU that is interrupted; whether the balancer may move it, or why not.
+Above them each CPU's interrupt load, and the part of it (base) that belongs to no
+interrupt, as the balancer's last pass saw them.
 
 Status: 0; 1 where there is nothing to measure; 2 wrong usage or input.
 """

@@ -206,9 +206,9 @@ def main():
     sim, failed = ['sim.c', 'workload.c'], False
     programs = ['bpf/%s.bpf.c' % name for name in ('rotate', 'compact', 'keepoff')]
     plan = ('the planner', [planner(name) for name in ('plan', 'place', 'average', 'program')], {
-        'kunit-plan': [planner('tests/plan_kunit'), planner('settings')],
-        'test': ['test.c', 'test_place.c', 'test_time.c', 'world.c', planner('settings')],
-        'replay': ['replay.c', *sim, *programs, planner('settings')]}, ['test_replay.py'], LEAST)
+        'kunit-plan': [planner('tests/plan_kunit')],
+        'test': ['test.c', 'test_place.c', 'test_time.c', 'world.c'],
+        'replay': ['replay.c', *sim, *programs]}, ['test_replay.py'], LEAST)
     order = ('i8259_order.c', [options.x86 + '/i8259_order.c'], {'kunit-i8259': [options.x86 + '/i8259_order_kunit.c'],
              'pic-order': ['pic-order.c']}, ['test_pic_order.py -f'], 100)
     for name, sources, programs, scripts, least in order, plan:

@@ -74,7 +74,7 @@ def capture(seconds):
     try:
         write(mine + '/buffer_size_kb', '8192')
         # Enabled last: a pass begins with this event
-        for event in 'irq', 'cpu', 'plan', 'move', 'propose', 'fail', 'state', 'settings':
+        for event in 'irq', 'cpu', 'plan', 'move', 'propose', 'fail', 'settings':
             write('%s/events/irq_balance/irq_balance_%s/enable' % (mine, event), '1')
         try:
             time.sleep(seconds)
@@ -108,7 +108,7 @@ class Pass:
     """One pass of the balancer: its input and its decisions."""
     def __init__(self):
         self.cpus, self.irqs, self.moves, self.settings = {}, {}, [], None
-        self.now, self.asked = None, False
+        self.now, self.asked, self.generation = None, False, None
 
 
 def passes(text):
@@ -125,13 +125,13 @@ def passes(text):
                 now.cpus[int(value['cpu'])] = value
             elif name == 'irq':
                 now.irqs[int(value['irq'])] = value
-            elif name == 'state':
-                # The balancer loses its history then
-                found, now = [], Pass()
             elif name == 'settings':
                 now.settings = value
             elif name == 'plan':
-                now.now, now.asked = int(value['now']), value.get('asked') == '1'
+                now.now, now.asked, now.generation = int(value['now']), value.get('asked') == '1', value.get('generation')
+                if found and now.generation != found[-1].generation:
+                    # The balancer was switched, and has lost its history
+                    found = []
                 if found and now.now <= found[-1].now:
                     raise ValueError('a later now= than in the pass before')
                 found.append(now)

@@ -14,6 +14,14 @@
 #define SETS_MAX	64
 #define EXPECTED	"replay: --set %s: expected "
 
+#define KNOB(name, def, min, max)	\
+	{ #name, offsetof(struct irq_balance_settings, name), def, min, max },
+static const struct knob {
+	const char *name;
+	size_t offset;
+	u32 def, min, max;
+} knobs[] = { IRQ_BALANCE_SETTINGS(KNOB) };
+
 static void print_help(FILE *out)
 {
 	unsigned int i;
@@ -22,12 +30,9 @@ static void print_help(FILE *out)
 	      "FILE is a workload, or - for the standard input. --own-pace: passes when\n"
 	      "the balancer would make them, not those of a recording. --program: rotate,\n"
 	      "compact or keepoff plans, as loaded into a kernel. Knobs:\n", out);
-	for (i = 0; i < irq_balance_nr_knobs; i++) {
-		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
-
-		fprintf(out, "  %-16s %u..%u, default %u\n", knob->name,
-			knob->min, knob->max, knob->def);
-	}
+	for (i = 0; i < ARRAY_SIZE(knobs); i++)
+		fprintf(out, "  %-16s %u..%u, default %u\n", knobs[i].name,
+			knobs[i].min, knobs[i].max, knobs[i].def);
 	fputs("  state            on, off or observe, default on\n"
 	      "  cpus             list of CPUs, default all\n", out);
 }
@@ -64,8 +69,7 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 
 	for (i = 0; i < nr; i++) {
 		const char *eq = strchr(sets[i], '=');
-		const struct irq_balance_knob *knob;
-		char name[32] = "";
+		const struct knob *knob = knobs;
 		u64 value;
 
 		if (!eq) {
@@ -84,25 +88,25 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 			opt->state = j;
 			continue;
 		}
-		if (eq - sets[i] < (int)sizeof(name))
-			memcpy(name, sets[i], eq - sets[i]);
-		knob = irq_balance_find_knob(name);
-		if (!knob) {
+		while (knob < knobs + ARRAY_SIZE(knobs) &&
+		       (strncmp(sets[i], knob->name, eq - sets[i]) || knob->name[eq - sets[i]]))
+			knob++;
+		if (knob == knobs + ARRAY_SIZE(knobs)) {
 			fprintf(stderr, EXPECTED "the name of a knob\n", sets[i]);
 			return -1;
 		}
-		if (workload_number(eq + 1, knob->max, &value) ||
-		    irq_balance_settings_store(&opt->set, knob, value)) {
+		if (workload_number(eq + 1, knob->max, &value) || value < knob->min) {
 			fprintf(stderr, EXPECTED "%u..%u\n", sets[i], knob->min, knob->max);
 			return -1;
 		}
+		*(u32 *)((char *)&opt->set + knob->offset) = value;
 	}
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct sim_options opt = { .state = SIM_ON };
+	struct sim_options opt = { .state = SIM_ON, .set = IRQ_BALANCE_DEFAULTS };
 	const char *name = NULL;
 	struct sim_result result;
 	struct workload load;
@@ -138,7 +142,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 
-	irq_balance_settings_init(&opt.set);
 	if (turn_knobs(&opt, sets, nr))
 		return 2;
 	in = strcmp(name, "-") ? fopen(name, "r") : stdin;

@@ -400,8 +400,8 @@ static void start(struct sim *s)
 		s->in[i].node = load->irqs[i].node;
 		s->in[i].state = &s->irqs[i].state;
 	}
-	irq_balance_init(&s->bal, array(1, irq_balance_work_size(load->nr_irqs,
-								 load->nr_cpus)),
+	irq_balance_init(&s->bal, array(1, irq_balance_set_work(&s->bal, NULL, load->nr_irqs,
+								load->nr_cpus)),
 			 load->nr_irqs, load->nr_cpus);
 	s->bal.program = s->opt->program;
 }

@@ -67,7 +67,7 @@ static void random_world(struct world *w, u64 seed)
 		if (kind & 4)
 			w->cpus[c].usable = rnd(8);
 		if (kind & 8)
-			w->cpus[c].full = !rnd(8);
+			w->cpus[c].full_until = rnd(8) ? 0 : ~0ULL;
 		if (kind & 16)
 			w->base[c] = rnd(500000000);
 	}
@@ -257,7 +257,7 @@ static void test_still(unsigned int seeds)
 		w.set.min_gain = 30;
 		if (mode)
 			noisy_run(&w, mean, 60000, 1000, 0, 0);
-		irq_balance_settings_init(&w.set);
+		w.set = IRQ_BALANCE_DEFAULTS;
 		moves = w.moves;
 		noisy_run(&w, mean, seed % 8 ? 60000 : 300000, period, amp, kind);
 		if (w.moves != moves) {

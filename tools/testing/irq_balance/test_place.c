@@ -418,16 +418,16 @@ static void test_full(void)
 	world_init(&w, 3);
 	for (i = 0; i < 3; i++)
 		world_irq(&w, 0, 200000000);
-	w.cpus[1].full = true;
+	w.cpus[1].full_until = ~0ULL;
 	settle(&w);
 	EXPECT_EQ(world_load(&w, 1), 0);
 	EXPECT_EQ(w.moves, 1);
 	/* There is room again. */
-	w.cpus[1].full = false;
+	w.cpus[1].full_until = 0;
 	EXPECT_EQ(world_run(&w, 1000), 1);
 	/* A full CPU keeps what it has. */
 	for (i = 0; i < 3; i++)
-		w.cpus[i].full = true;
+		w.cpus[i].full_until = ~0ULL;
 	EXPECT_EQ(world_run(&w, 10000), 0);
 	finish(&w);
 	/* One that may not stay, and has to: it forces nothing that gains too little, 20 of 424. */
@@ -437,7 +437,7 @@ static void test_full(void)
 	world_irq(&w, 0, 24000000);
 	world_irq(&w, 1, 380000000);
 	only(&w, 0, 2, 2);
-	w.cpus[2].full = true;
+	w.cpus[2].full_until = ~0ULL;
 	settle(&w);
 	EXPECT_EQ(w.moves, 0);
 	finish(&w);
@@ -905,7 +905,7 @@ static void test_small(void)
 				w.cpus[i].capacity = rnd(2) ? 1024 : 300 + rnd(600);
 			if (kind & 4)
 				w.cpus[i].node = i * 2 / n;
-			w.cpus[i].full = kind & 8 && !rnd(4);
+			w.cpus[i].full_until = kind & 8 && !rnd(4) ? ~0ULL : 0;
 			w.cpus[i].usable = !(kind & 8) || rnd(8);
 		}
 		for (i = 0; i < nr; i++) {

@@ -21,8 +21,7 @@ FORMATS = {
     'perf script': 'kirqd    85 [003]   %.6f: irq_balance:irq_balance_%s: %s\n'}
 
 
-def events(move='irq=24 from=0 to=1', asked=None, at=3):
-    yield 0.9, 'state', 'state=on'
+def events(move='irq=24 from=0 to=1', asked=None, at=3, generation=1):
     for number, (now, cpu) in enumerate(PASSES):
         t = now / 1e9
         yield t, 'settings', SETTINGS
@@ -32,7 +31,8 @@ def events(move='irq=24 from=0 to=1', asked=None, at=3):
         for irq in 24, 25:
             yield t, 'irq', 'irq=%d cpu=%d node=-1 time=%d load=300000000 status=movable mask=00000000,00000003' % (
                 irq, cpu if irq == 24 else 0, (now - PASSES[0][0]) * 3 // 10)
-        yield t, 'plan', 'now=%d heavy=2 worst=600000000 planned=600000000 moves=0 next_ms=50 asked=%d' % (now, number == asked)
+        yield t, 'plan', 'now=%d heavy=2 worst=600000000 planned=600000000 moves=0 next_ms=50 generation=%d asked=%d' % (
+            now, generation, number == asked)
         if number == at:
             yield t, 'move', move + ' reason=imbalance load=300000000 gain=300000000'
 
@@ -57,8 +57,8 @@ class Record(unittest.TestCase):
                          sum([['epoch %d' % ms, 'pass'] for ms in (0, 40, 91, 141, 191, 291)], []))
         for form in FORMATS:
             self.assertEqual(record(capture(events(), form))[1], workload, form)
-        # Events before the last change of the state are left out
-        twice = list(events(move='irq=25 from=0 to=1')) + list(events())
+        # Passes before the last change of the state are left out
+        twice = list(events(move='irq=25 from=0 to=1')) + list(events(generation=2))
         self.assertEqual(record(capture(twice))[1], workload)
 
     def test_verify(self):
@@ -77,7 +77,7 @@ class Record(unittest.TestCase):
     def test_refusals(self):
         cases = (('', 'no complete pass'), (capture(e for e in events() if e[1] != 'cpu'), 'no complete pass'),
                  (capture(e for e in events() if e[0] < 1.01), 'one pass only'),
-                 (capture(events()).replace('now=', 'then='), 'line 8: cannot read this event, expected now='),
+                 (capture(events()).replace('now=', 'then='), 'line 7: cannot read this event, expected now='),
                  (capture(events()).replace('capacity=1024', 'capacity=0'), 'expected capacity= 1 to 1024'),
                  (capture(events()).replace('mask=00000000,00000003', 'mask='), 'expected mask='),
                  (capture(events()).replace(' now=1040400000', ' now=1000000000'), 'a later now='),

@@ -291,8 +291,8 @@ static void test_why(void)
 	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_IMBALANCE);
 	world_run(&w, 2000);
 	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_BEST);
-	w.cpus[0].full = true;
-	w.cpus[1].full = true;
+	w.cpus[0].full_until = ~0ULL;
+	w.cpus[1].full_until = ~0ULL;
 	world_run(&w, 500);
 	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
@@ -497,25 +497,11 @@ static void test_average_model(void)
 	report("averages are those of a model in floating point");
 }
 
-static void test_knobs(void)
+static void test_words(void)
 {
-	struct irq_balance_settings set, old;
-	unsigned int i;
-
-	irq_balance_settings_init(&set);
-	for (i = 0; i < irq_balance_nr_knobs; i++) {
-		const struct irq_balance_knob *knob = &irq_balance_knobs[i];
-
-		EXPECT(knob->min <= knob->def && knob->def <= knob->max);
-		old = set;
-		EXPECT(irq_balance_settings_store(&set, knob, knob->max + 1) < 0);
-		EXPECT(!memcmp(&old, &set, sizeof(set)));
-		EXPECT(!irq_balance_settings_store(&set, knob, knob->def));
-		EXPECT(!memcmp(&old, &set, sizeof(set)));
-	}
 	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_WHY_LOCALITY), "locality"));
 	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_NR_WHYS), "unknown"));
-	report("knobs");
+	report("words");
 }
 
 static void test_rest(void)
@@ -878,7 +864,7 @@ static void test_program(void)
 		world_irq(&w, 0, 100000000);
 	w.movable[1] = false;
 	w.cpus[3].usable = false;
-	w.cpus[2].full = true;
+	w.cpus[2].full_until = ~0ULL;
 	w.bal.program = &program;
 	world_pass(&w);
 	EXPECT_EQ(world_run(&w, 3000), 0);
@@ -898,7 +884,7 @@ static void test_program(void)
 	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_WHY_AFFINITY);
 	/* ... and goes on after the program. */
 	w.bal.program = NULL;
-	w.cpus[2].full = false;
+	w.cpus[2].full_until = 0;
 	w.state[2].hold = 0;
 	EXPECT(world_run(&w, 5000) >= 1);
 	finish(&w);
@@ -1056,7 +1042,7 @@ void test_time(void)
 {
 	test_averages();
 	test_average_model();
-	test_knobs();
+	test_words();
 	test_no_timer();
 	test_swing_back();
 	test_noise();

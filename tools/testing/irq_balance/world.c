@@ -15,11 +15,12 @@
 void world_init(struct world *w, unsigned int nr_cpus)
 {
 	unsigned int i;
+	size_t size;
 
 	memset(w, 0, sizeof(*w));
 	w->nr_cpus = nr_cpus;
 	w->now = 1000 * MSEC;
-	irq_balance_settings_init(&w->set);
+	w->set = IRQ_BALANCE_DEFAULTS;
 	for (i = 0; i < nr_cpus; i++) {
 		w->cpus[i].capacity = 1024;
 		w->cpus[i].node = -1;
@@ -28,10 +29,11 @@ void world_init(struct world *w, unsigned int nr_cpus)
 		w->cpus[i].core = i;
 		w->cpus[i].usable = true;
 	}
-	w->work = malloc(irq_balance_work_size(WORLD_IRQS, nr_cpus));
+	size = irq_balance_set_work(&w->bal, NULL, WORLD_IRQS, nr_cpus);
+	w->work = malloc(size);
 	if (!w->work)
 		abort();
-	memset(w->work, 0xff, irq_balance_work_size(WORLD_IRQS, nr_cpus));
+	memset(w->work, 0xff, size);
 	irq_balance_init(&w->bal, w->work, WORLD_IRQS, nr_cpus);
 }
 
@@ -116,7 +118,7 @@ u64 world_worst(const struct world *w)
  */
 bool world_may(const struct world *w, unsigned int irq, unsigned int cpu)
 {
-	return w->movable[irq] && w->cpus[cpu].usable && !w->cpus[cpu].full &&
+	return w->movable[irq] && w->cpus[cpu].usable && w->now >= w->cpus[cpu].full_until &&
 	       test_bit(cpu, w->mask[irq]);
 }
 

