@@ -319,7 +319,9 @@ int main(int argc, char **argv)
 {
 	unsigned int seeds = argc > 1 ? atoi(argv[1]) : 20;
 
+	test_all_placements();
 	test_placement();
+	test_average();
 	test_time();
 	test_still(seeds);
 	test_promises(seeds);
