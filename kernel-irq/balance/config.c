@@ -27,7 +27,7 @@
 /* Protects the CPUs and the bans */
 static DEFINE_RAW_SPINLOCK(irq_balance_list_lock);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
-/* Patterns of numbers and of action names, each with its NUL, and an empty one; NULL: none */
+/* Numbers and patterns of action names, each with its NUL, and an empty one; NULL: none */
 static char *irq_balance_bans;
 
 /* Into the command line, of which each parameter has a copy that it may change */
@@ -98,10 +98,11 @@ int irq_balance_set_cpus(const char *list, const char *where)
 static bool irq_balance_parse_bans(char *list)
 {
 	char *rest = list, *end = list, *word;
+	unsigned int number;
 
 	while ((word = strsep(&rest, ","))) {
 		word = strim(word);
-		if (!*word)
+		if (!*word || kstrtouint(word, 10, &number) == -ERANGE)
 			return false;
 		memmove(end, word, strlen(word) + 1);
 		end += strlen(end) + 1;
@@ -111,7 +112,7 @@ static bool irq_balance_parse_bans(char *list)
 	return end - list < PAGE_SIZE;
 }
 
-/* Set the interrupts to leave alone: patterns of numbers and of action names, or -EINVAL */
+/* Set the interrupts to leave alone: numbers and patterns of action names, or -EINVAL */
 int irq_balance_set_bans(const char *list, const char *where)
 {
 	size_t size = strlen(list) + 2;
@@ -126,8 +127,10 @@ int irq_balance_set_bans(const char *list, const char *where)
 		return -EINVAL;
 	}
 
-	scoped_guard(raw_spinlock_irq, &irq_balance_list_lock)
-		swap(irq_balance_bans, bans);
+	/* Read under either of them */
+	scoped_guard(mutex, &irq_balance_pass_mutex)
+		scoped_guard(raw_spinlock_irq, &irq_balance_list_lock)
+			swap(irq_balance_bans, bans);
 	irq_balance_restrict();
 	return 0;
 }
@@ -138,7 +141,7 @@ int irq_balance_show_bans(char *buf)
 	const char *word;
 	int at = 0;
 
-	guard(raw_spinlock_irq)(&irq_balance_list_lock);
+	guard(mutex)(&irq_balance_pass_mutex);
 	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1)
 		at += sysfs_emit_at(buf, at, "%s%s", at ? "," : "", word);
 	return at + sysfs_emit_at(buf, at, "\n");
@@ -148,15 +151,14 @@ int irq_balance_show_bans(char *buf)
 bool irq_balance_is_banned(struct irq_desc *desc)
 {
 	struct irqaction *action;
+	unsigned int number;
 	const char *word;
-	char number[12];
 
 	lockdep_assert_held(&desc->lock);
 
-	snprintf(number, sizeof(number), "%u", irq_desc_get_irq(desc));
 	guard(raw_spinlock)(&irq_balance_list_lock);
 	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1) {
-		if (glob_match(word, number))
+		if (!kstrtouint(word, 10, &number) && number == irq_desc_get_irq(desc))
 			return true;
 		for_each_action_of_desc(desc, action) {
 			if (action->name && glob_match(word, action->name))

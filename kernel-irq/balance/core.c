@@ -21,7 +21,7 @@
  *   cpus_read_lock()		a pass, for the topology and the online CPUs
  *   irq_balance_pass_mutex	a pass, the settings, the statistics
  *   desc->lock			one interrupt
- *   irq_balance_list_lock	the list of CPUs (config.c)
+ *   irq_balance_list_lock	the lists of CPUs and bans (config.c)
  *
  * The files of one interrupt take desc->lock, or wait for a pass, for HZ / 10 at most:
  * freeing an interrupt waits for their readers, under a lock which CPU hotplug takes too.

@@ -49,7 +49,6 @@ struct irq_balance_map {
 	u64				failed;		/* moves; the tracepoint has the causes */
 };
 
-/* Guards the map and the settings; outer to desc->lock */
 extern struct mutex irq_balance_pass_mutex;
 extern struct irq_balance_map irq_balance_map;
 extern struct irq_balance_settings irq_balance_settings;

@@ -29,6 +29,8 @@ static int cpus_show(struct seq_file *m, void *unused)
 	const struct irq_balance_map *map = &irq_balance_map;
 	unsigned int cpu;
 
+	if (!map->cpus)
+		return -ENODEV;
 	irq_balance_refresh();
 	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);

@@ -3,7 +3,7 @@
 """record [-o FILE] [--seconds N | CAPTURE]: record the balancer's input as a workload for replay
 
 Without CAPTURE it records this machine for N seconds (10), through tracefs,
-as root; the state has to be on or observe. Events before the last change of
+as root; the state has to be on or observe. Passes before the last change of
 the state are left out. CAPTURE is text that was recorded before, - is the
 standard input:
 

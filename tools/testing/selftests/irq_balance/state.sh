@@ -64,7 +64,7 @@ r=0 n=0
 for f in "$BALANCER"/*; do
 	special "$f" && continue
 	n=$((n + 1))
-	for word in x -1 4294967296 99999999999999999999 "1 2" 0x10 1.5; do
+	for word in x -1 10001 4294967296 99999999999999999999 "1 2" 0x10 1.5; do
 		refused "$f" "$word" || r=1
 	done
 done
@@ -96,7 +96,7 @@ save $BALANCER/ban
 for word in 1,2 "no-such-*,3" ""; do
 	echo "$word" >$BALANCER/ban && value $BALANCER/ban now && [ "$now" = "$word" ] || r=1
 done
-for word in "," "1," ",1" "1,,2"; do refused $BALANCER/ban "$word" || r=1; done
+for word in "," "1," ",1" "1,,2" 4294967296; do refused $BALANCER/ban "$word" || r=1; done
 result "ban takes numbers and names and refuses holes" $r
 
 r=0
