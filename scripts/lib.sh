@@ -74,7 +74,6 @@ apt_get() {
 # apt_install PACKAGE... [-- APT OPTION...]
 apt_install() {
 	local packages=() log=$BUILD/log/apt.log by_hand
-
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do packages+=("$1"); shift; done
 	[ $# -eq 0 ] || shift
 	by_hand="as root: apt-get update && apt-get install --no-install-recommends ${packages[*]}"
@@ -95,7 +94,6 @@ apt_install() {
 # a file, one that starts with python: is a Python module.
 need() {
 	local missing=()
-
 	while [ $# -gt 1 ]; do
 		case $1 in
 		python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null || missing+=("$2") ;;
@@ -120,7 +118,6 @@ need_build_tools() {
 # directories. Fails where no Debian mirror is configured.
 apt_suite() {
 	local suite=$1 type=${2:-deb} dir=$BUILD/apt/$1.${2:-deb}${3:+.$3} mirror key=/usr/share/keyrings/debian-archive-keyring.gpg
-
 	mirror=$(. /etc/os-release && apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
 		'Component: main' "Release: ${VERSION_CODENAME:-}" 2>/dev/null | head -n 1)
 	[ -n "$mirror" ] && [ -e $key ] && mkdir -p "$dir/parts" "$dir/lists/partial" "$dir/cache/archives/partial" || return
@@ -134,7 +131,6 @@ apt_suite() {
 # QEMU before 8.1 panics guests that patch static keys under load.
 qemu_good() {
 	local version
-
 	version=$("$1" --version 2>/dev/null | sed -n 's/.*version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
 	[ -n "$version" ] && [ $((${version% *} * 100 + ${version#* })) -ge 801 ]
 }
@@ -143,7 +139,6 @@ qemu_good() {
 # shellcheck disable=SC2120
 need_qemu() {
 	local program=${1:-${QEMU:-qemu-system-x86_64}} package=${2:-qemu-system-x86} codename list
-
 	case $TOP/ in /tmp/* | /run/* | /dev/shm/*)
 		die "$TOP is not there in a guest, which has a ${TOP%"${TOP#/*/}"} of its own" "move this directory elsewhere" ;;
 	esac
@@ -164,7 +159,6 @@ need_qemu() {
 
 need_space() {
 	local dir=$1 free
-
 	while [ ! -d "$dir" ]; do dir=$(dirname "$dir"); done
 	free=$(df -Pm "$dir" | awk 'NR == 2 { print $4 }')
 	[ "${free:-0}" -ge "$2" ] ||
@@ -214,7 +208,6 @@ config_lost() {
 # is a file or a name in scripts/configs.
 configs_of() {
 	local file
-
 	for file in ${1//,/ }; do
 		[ -f "$file" ] || file=$SCRIPTS/configs/$file.config
 		[ -f "$file" ] || die "$file: no such configuration" "there are: $(cd "$SCRIPTS/configs" && echo *.config)"
@@ -228,7 +221,6 @@ configs_of() {
 # options and what they need; $config_free: options that the tree lacks are no error.
 configure() {
 	local tree=$1 out=$1/o-$2 all=$1/o-$2.wanted lost
-
 	configs_of "$3" >"$all.new" || exit 1
 	[ -z "${config_free:-}" ] && cmp -s "$all.new" "$all" && [ -e "$out/.config" ] &&
 		[ -z "$(find "$tree/kernel/irq" "$tree/arch/x86/Kconfig" -name 'Kconfig*' -newer "$out/.config")" ] && return
@@ -240,12 +232,10 @@ configure() {
 	touch "$out/.config"
 }
 
-# build_kernel NAME CONFIG[,CONFIG...] [MAKE ARGUMENT...]: in $LINUX/o-NAME.
+# build_kernel NAME CONFIG[,CONFIG...] MAKE ARGUMENT...: in $LINUX/o-NAME.
 build_kernel() {
 	local name=$1 configs=$2
 	shift 2
-	[ $# -gt 0 ] || set -- bzImage
-
 	need_build_tools
 	[ -f "$LINUX/Makefile" ] || die "no kernel tree in $LINUX" "run scripts/get-kernel first"
 	need_space "$LINUX" 1000
@@ -257,7 +247,6 @@ build_kernel() {
 
 build_module() {
 	local dir=$BUILD/test/modules/$1
-
 	module=$dir/$(basename "$2" .c).ko
 	mkdir -p "$dir" && cp "$2" "$dir/" && echo "obj-m := $(basename "$2" .c).o" >"$dir/Kbuild"
 	make -C "$LINUX/o-$1" M="$dir" modules >"$dir/log" 2>&1 </dev/null || { tail -n 20 "$dir/log" >&2; die "$2 does not build for o-$1"; }
@@ -290,7 +279,6 @@ variant_commit() {
 # Check the series out in $LINUX (build/linux); refuses to lose edits.
 regen_series() {
 	local commit
-
 	need_kernel
 	if [ -n "${KERNEL:-}" ]; then
 		commit=$(variant_commit)
@@ -302,7 +290,6 @@ regen_series() {
 
 checkout() {
 	local dirty
-
 	[ "$(git -C "$1" rev-parse HEAD)" = "$2" ] && git -C "$1" diff --quiet HEAD && return
 	dirty=$(git -C "$1" status --porcelain -uno | head -n 3)
 	[ -z "$dirty" ] || die "$1 has edits that are not committed:" "$dirty" \
