@@ -68,8 +68,6 @@ class Git:
         self.plain.update(LC_ALL='C', TZ='UTC', GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM='1',
                           GIT_ATTR_NOSYSTEM='1', GIT_OPTIONAL_LOCKS='0')
         self.env = dict(self.plain, GIT_DIR=self.at(tree, 'rev-parse', '--absolute-git-dir'), GIT_INDEX_FILE=self.dir + '/index')
-        for role in 'AUTHOR', 'COMMITTER':
-            self.env.update({'GIT_%s_NAME' % role: NAME, 'GIT_%s_EMAIL' % role: EMAIL})
         if also:
             self.env['GIT_ALTERNATE_OBJECT_DIRECTORIES'] = os.path.join(also, self.at(also, 'rev-parse', '--git-path', 'objects'))
 
@@ -234,12 +232,16 @@ def build(git, base, patches, sources):
     """The series as commits on BASE, of PATCHES as from patch_files(), SOURCES as from blobs_here(): [commit]."""
     patches = [Patch(git, name, data) for name, data in patches]
     check_rules(patches, sources)
-    git('read-tree', base)
-    commits, tree = [base], git('rev-parse', base + '^{tree}')
-    for patch in patches:
+    def indexed():
+        return {line.split('\t')[1]: line.split()[:2] for line in git('ls-files', '-s').splitlines()}
+    # An index of these files alone, as most commands write the whole of it
+    paths = sorted({path for patch in patches for path in [*patch.created, *patch.edited]})
+    git('update-index', '--index-info', input=git.run('ls-tree', '-r', base, '--', *paths).stdout)
+    files, stream = indexed(), b'reset refs/heads/series\nfrom %s\n' % base.encode()
+    for number, patch in enumerate(patches, 1):
         info = ['%s %s\t%s' % (*sources[home(path)], path) for path in patch.created]
-        there = git('ls-files', '--', *patch.created) if patch.created else ''
-        require(not there, '%s creates %s, which the kernel has already' % (patch.name, there.split('\n')[0]))
+        there = ' '.join(path for path in patch.created if path in files)
+        require(not there, '%s creates %s, which the kernel has already' % (patch.name, there))
         if 'MAINTAINERS' in patch.edited:
             require(SNIPPET in sources, patch.name + ' edits MAINTAINERS, but there is no ' + SNIPPET)
             entry = re.sub(rb'^', b'+', git.run('cat-file', 'blob', sources[SNIPPET][1]).stdout, flags=re.M) + b'\n'
@@ -248,12 +250,17 @@ def build(git, base, patches, sources):
             done = git.run('apply', '--cached', '--recount', '-', input=b''.join(patch.edited.values()), check=False)
             require(not done.returncode, patch.name + ' does not apply', *done.stderr.decode(errors='replace').splitlines())
         git('update-index', '--add', '--index-info', input='\n'.join(info + ['']).encode())
-        new = git('write-tree')
-        require(new != tree, patch.name + ' changes nothing', 'take it out, or give it something to do')
-        tree = new
-        dates = {'GIT_AUTHOR_DATE': patch.date, 'GIT_COMMITTER_DATE': patch.date}
-        commits.append(git('commit-tree', tree, '-p', commits[-1], input=patch.message, env=dates))
-    return commits[1:]
+        before, files = files, indexed()
+        changes = ['M %s %s %s' % (*files[path], path) if path in files else 'D ' + path for path in paths if files.get(path) != before.get(path)]
+        require(changes, patch.name + ' changes nothing', 'take it out, or give it something to do')
+        head = 'commit refs/heads/series\nmark :%d\nauthor %s\ncommitter %s\ndata %d\n' % (
+            number, *['%s <%s> %s' % (NAME, EMAIL, patch.date)] * 2, len(patch.message))
+        stream += head.encode() + patch.message + '\n'.join(changes + ['']).encode()
+    # A directory of its own has the reference; the objects are the tree's
+    env = {'GIT_OBJECT_DIRECTORY': git('rev-parse', '--git-path', 'objects'), 'GIT_DIR': git.dir + '/import'}
+    git('init', '-q', '--bare', env=env)
+    git('-c', 'fastimport.unpackLimit=10000', 'fast-import', '--quiet', '--date-format=rfc2822', '--export-marks=marks', input=stream, env=env)
+    return [line.split()[1] for line in read(git.dir + '/marks').decode().splitlines()]
 
 
 def format_series(git, base, commits, names):
