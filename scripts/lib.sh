@@ -222,7 +222,7 @@ configs_of() {
 configure() {
 	local tree=$1 out=$1/o-$2 all=$1/o-$2.wanted lost
 	configs_of "$3" >"$all.new" || exit 1
-	[ -z "${config_free:-}" ] && cmp -s "$all.new" "$all" && [ -e "$out/.config" ] &&
+	cmp -s "$all.new" "$all" && [ -e "$out/.config" ] &&
 		[ -z "$(find "$tree/kernel/irq" "$tree/arch/x86/Kconfig" -name 'Kconfig*' -newer "$out/.config")" ] && return
 	mv "$all.new" "$all"
 	make -s -C "$tree" O="o-$2" KCONFIG_ALLCONFIG="$all" allnoconfig >"$out.log" 2>&1 ||
