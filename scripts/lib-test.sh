@@ -3,8 +3,8 @@
 #   does NAME COMMAND...             it must succeed
 #   refuses NAME PATTERN COMMAND...  it must fail and print something like PATTERN
 #   repository DIR                   a copy of this repository, sources and patches, with a commit
-#   small_tree DIR                   of the base kernel, the files that the series touches and some more
-#   git_tree DIR                     the same as a git tree
+#   small_tree DIR [PATH...]         of the base kernel, the files that the series touches, some more, and PATHs
+#   git_tree DIR [PATH...]           the same as a git tree
 #   unchanged DIR FILE               the fingerprint of DIR is in FILE
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -45,11 +45,11 @@ small_tree() {
 	local names
 	mkdir -p "$1"
 	mapfile -t names < <(git -C "$LINUX" ls-tree -r --name-only base | grep -xFf <(touched))
-	git -C "$LINUX" archive base -- Makefile Kbuild Kconfig MAINTAINERS kernel/irq "${names[@]}" | tar -C "$1" -xf -
+	git -C "$LINUX" archive base -- Makefile Kbuild Kconfig MAINTAINERS kernel/irq "${names[@]}" "${@:2}" | tar -C "$1" -xf -
 }
 
 git_tree() {
-	small_tree "$1" && git -C "$1" init -q && git -C "$1" add -f -A && git -C "$1" commit -q -m base
+	small_tree "$@" && git -C "$1" init -q && git -C "$1" add -f -A && git -C "$1" commit -q -m base
 }
 
 fingerprint() {
