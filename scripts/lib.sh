@@ -67,13 +67,13 @@ as_root() {
 }
 
 apt_get() {
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+	as_root flock -o "$SCRIPTS" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
 		-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
 # apt_install PACKAGE... [-- APT OPTION...]
 apt_install() {
-	local packages=() log=$BUILD/log/apt.log by_hand
+	local packages=() log=$BUILD/log/apt.$me.log by_hand
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do packages+=("$1"); shift; done
 	[ $# -eq 0 ] || shift
 	by_hand="as root: apt-get update && apt-get install --no-install-recommends ${packages[*]}"
@@ -91,9 +91,10 @@ apt_install() {
 }
 
 # need PROGRAM PACKAGE...: install missing PROGRAMs through apt. A PROGRAM with a slash is
-# a file, one that starts with python: is a Python module.
+# a file, one that starts with python: is a Python module. Waits for the apt of another step.
 need() {
 	local missing=()
+	flock "$SCRIPTS" true
 	while [ $# -gt 1 ]; do
 		case $1 in
 		python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null || missing+=("$2") ;;
@@ -117,7 +118,7 @@ need_build_tools() {
 # that add SUITE to the sources of apt, from the Debian mirror of this machine, in private
 # directories. Fails where no Debian mirror is configured.
 apt_suite() {
-	local suite=$1 type=${2:-deb} dir=$BUILD/apt/$1.${2:-deb}${3:+.$3} mirror key=/usr/share/keyrings/debian-archive-keyring.gpg
+	local suite=$1 type=${2:-deb} dir=$BUILD/apt/$me.$1.${2:-deb}${3:+.$3} mirror key=/usr/share/keyrings/debian-archive-keyring.gpg
 	mirror=$(. /etc/os-release && apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
 		'Component: main' "Release: ${VERSION_CODENAME:-}" 2>/dev/null | head -n 1)
 	[ -n "$mirror" ] && [ -e $key ] && mkdir -p "$dir/parts" "$dir/lists/partial" "$dir/cache/archives/partial" || return
@@ -144,7 +145,7 @@ need_qemu() {
 	esac
 	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 	if ! qemu_good "$program" && [ "$codename" = bookworm ] && apt_suite "$codename-backports"; then
-		list=$BUILD/apt/$codename-backports.deb/parts
+		list=$BUILD/apt/$me.$codename-backports.deb/parts
 		cp /etc/apt/sources.list.d/*.sources "$list/" 2>/dev/null
 		[ ! -s /etc/apt/sources.list ] || cp /etc/apt/sources.list "$list/main.list"
 		say "QEMU 8.1 or newer is needed: taking it from $codename-backports"
@@ -262,7 +263,7 @@ need_test_kernel() {
 }
 
 need_kernel() {
-	[ -d "$LINUX/.git" ] || "$SCRIPTS/get-kernel" ${KERNEL:+--kernel "$KERNEL" "$LINUX"} || exit 1
+	[ -d "$LINUX/.git" ] || flock -o "$TOP" "$SCRIPTS/get-kernel" ${KERNEL:+--kernel "$KERNEL" "$LINUX"} || exit 1
 }
 
 # The variant of the series for $KERNEL as one commit on the base, the same each time
@@ -288,14 +289,15 @@ regen_series() {
 	checkout "$LINUX" "$commit"
 }
 
-checkout() {
+checkout() { # tree, commit: one step at a time
 	local dirty
+	flock 8
 	[ "$(git -C "$1" rev-parse HEAD)" = "$2" ] && git -C "$1" diff --quiet HEAD && return
 	dirty=$(git -C "$1" status --porcelain -uno | head -n 3)
 	[ -z "$dirty" ] || die "$1 has edits that are not committed:" "$dirty" \
 		"commit them and take them in with scripts/import $1, or throw them away: git -C $1 checkout -f"
 	git -C "$1" checkout -q --detach "$2" || die "cannot check the series out in $1"
-}
+} 8<"$1"
 
 # series_tree NAME COMMIT: build/NAME at COMMIT, sharing the objects of $LINUX.
 series_tree() {
