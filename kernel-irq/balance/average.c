@@ -34,7 +34,7 @@
 /* A step in the other direction is not followed for so long (ms) */
 #define SWING_MS	60000U
 
-/* Windows are cut off here, ms */
+/* Longer windows and ages weigh no more than this, ms */
 #define WINDOW_MAX	1000000U
 
 /* Moves an average with a history of @history ms towards the mean of @ms more */
@@ -110,8 +110,8 @@ u64 irq_balance_average_error(const struct irq_balance_average *avg)
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 				u64 elapsed, u32 capacity, bool follow)
 {
-	u32 us = min_t(u64, div_u64(elapsed, 1000), WINDOW_MAX * 1000), ms = us / 1000;
-	u64 rate = total - avg->total, off;
+	u64 us = div_u64(elapsed, 1000), rate = total - avg->total, off;
+	u32 ms = min_t(u64, div_u64(us, 1000), WINDOW_MAX);
 	u32 history = min(follow ? avg->age_ms : avg->age_ms / 2, MEAN_MS);
 	bool seen = avg->seen && total >= avg->total && ms;
 
@@ -120,8 +120,8 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	if (!seen)
 		return;
 
-	/* An hour of work in ns is below 2^42: no overflow */
-	rate = div_u64(min(rate, 1ULL << 42) * 1000000, us);
+	/* A hundred days of work in ns are below 2^53: the quotient fits */
+	rate = mul_u64_u64_div_u64(min(rate, 1ULL << 53), 1000000, us);
 	rate = min(rate, IRQ_BALANCE_LOAD_MAX) * capacity / IRQ_BALANCE_CAPACITY;
 	if (!avg->age_ms) {
 		avg->far_ms = SWING_MS;

@@ -161,12 +161,15 @@ static void test_average_model(void)
 			EXPECT_EQ(avg.run_ms, (u64)m.run_ms);
 		}
 	}
-	/* A window of a day is none of 2 million seconds, and an hour of work is the most. */
+	/* A window of three weeks is measured as exactly as a short one, and no older. */
 	memset(&avg, 0, sizeof(avg));
 	irq_balance_average_update(&avg, 0, 0, 1024, true);
-	irq_balance_average_update(&avg, 1ULL << 50, 2000000000 * MSEC, 1024, true);
-	EXPECT_EQ(avg.mean, (1ULL << 42) / 1000);
+	irq_balance_average_update(&avg, 2000000 * (u64)562949953, 2000000000 * MSEC, 1024, true);
+	EXPECT_EQ(avg.mean, 562949953);
 	EXPECT_EQ(avg.age_ms, 1000000);
+	/* A counter that jumps is a full load, and no quotient beyond 64 bits. */
+	irq_balance_average_update(&avg, ~0ULL, 4 * MSEC, 1024, true);
+	EXPECT_EQ(avg.recent, 562949953 + (IRQ_BALANCE_LOAD_MAX - 562949953) * 4 / 1004);
 	report("averages are those of a model in floating point");
 }
 

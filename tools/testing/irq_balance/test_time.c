@@ -604,6 +604,33 @@ static void test_observe(void)
 	for (i = 0; i < 4; i++) {
 		world_irq(&w, 0, 200000000);
 		w.deaf[i] = true;
+/* A night without a pass: what was light stays light, what gets heavy is moved at once. */
+static void test_night(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 0, 2000000);
+	w.base[0] = 3000000;
+	world_pass(&w);
+	world_run(&w, 1000);
+	EXPECT_EQ(world_step(&w, 8 * 3600000 * (u64)MSEC), 0);
+	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(w.irqs[i].load, 2000000);
+	EXPECT_EQ(w.cpus[0].base.mean, 3000000);
+	w.bal.asked = true;
+	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
+	world_step(&w, 24 * 3600000 * (u64)MSEC);
+	for (i = 0; i < 4; i++)
+		w.load[i] = 200000000;
+	EXPECT(world_run(&w, 500) >= 3);
+	finish(&w);
+	report("loads are right after a night without a pass");
+}
+
 	}
 	w.bal.observe = true;
 	world_pass(&w);
@@ -895,3 +922,4 @@ void test_time(void)
 	test_pace();
 	test_measure();
 }
+	test_night();

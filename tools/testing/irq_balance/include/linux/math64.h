@@ -10,4 +10,9 @@ static inline u64 div_u64(u64 dividend, u32 divisor)
 	return dividend / divisor;
 }
 
+static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 divisor)
+{
+	return (unsigned __int128)a * b / divisor;
+}
+
 #endif
