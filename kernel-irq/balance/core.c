@@ -231,10 +231,8 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	struct irq_balance_entry *entry;
 	struct irq_load load;
 
-	/* Never measured: never happened, or is one that is not */
-	if (!READ_ONCE(desc->load))
-		return false;
-	entry = irq_balance_alloc(desc);
+	/* Without a load it never happened, or is of a kind that is not measured */
+	entry = READ_ONCE(desc->load) ? irq_balance_alloc(desc) : NULL;
 	if (!entry)
 		return false;
 
@@ -250,8 +248,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
 	irq->state = &entry->state;
 
-	if (!bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids))
-		irq_balance_map.policy.changed = true;
+	irq->changed = !bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	irq->status = irq_balance_status(desc, &irq_balance_map.usable);
 	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;

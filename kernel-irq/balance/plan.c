@@ -164,7 +164,7 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	struct irq_balance_state *st = irq->state;
 	const struct irq_balance_cpu *cpus = bal->work->cpus;
 
-	if (bal->asked || bal->changed) {
+	if (bal->asked || bal->changed || irq->changed) {
 		WRITE_ONCE(st->hold, 0);
 		st->refused = 0;
 	}

@@ -115,6 +115,7 @@ struct irq_balance_irq {
 	u64			soft;	/* in: the part of @time in softirqs, for programs */
 	u64			thread;	/* in: the part of @time in threads, for programs */
 	u8			status;	/* in: why @allowed is NULL, for programs and traces */
+	bool			changed; /* in: the user's mask has changed: no rest */
 	const unsigned long	*allowed; /* in: CPUs of the user's mask, NULL: may not move */
 	struct irq_balance_state *state;
 	u64			load;	/* out: ns/s on a CPU of capacity 1024 */
@@ -149,7 +150,7 @@ struct irq_balance {
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */
 	bool		kicked;		/* the charge path asked for this pass */
-	bool		changed;	/* masks, CPUs or settings: failed moves are tried again */
+	bool		changed;	/* the CPUs, or the program: no rest */
 	bool		asked;		/* the user asked: no rest, loads are taken as exact */
 };
 

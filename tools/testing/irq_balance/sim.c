@@ -245,7 +245,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 		    !test_bit(s->irqs[ev->index].cpu, ev->mask))
 			core_move(s, ev->index, IRQ_BALANCE_WHY_AFFINITY);
 		s->woken = true;
-		s->bal.changed = true;
+		s->in[ev->index].changed = true;
 		break;
 	case WORKLOAD_OFFLINE:
 		s->cpus[ev->index].online = false;
@@ -353,6 +353,8 @@ static void one_pass(struct sim *s, bool kicked)
 	s->bal.observe = s->opt->state == SIM_OBSERVE;
 	moves = irq_balance_pass(&s->bal, &s->opt->set, clock_ns(s->now),
 				 s->in_cpus, load->nr_cpus, s->in, load->nr_irqs);
+	for (i = 0; i < load->nr_irqs; i++)
+		s->in[i].changed = false;
 	if (s->opt->state == SIM_OBSERVE)
 		moves = 0;
 	else if (moves)

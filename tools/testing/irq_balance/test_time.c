@@ -560,7 +560,10 @@ static void test_hold(void)
 	w.deaf[1] = false;
 	w.wrong = NULL;
 	EXPECT_EQ(world_run(&w, 500), 0);
-	w.bal.changed = true;
+	/* ... but not one beside it. */
+	w.irqs[1].changed = true;
+	EXPECT_EQ(world_run(&w, 400), 0);
+	w.irqs[0].changed = true;
 	EXPECT_EQ(world_run(&w, 400), 1);
 	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
 	/* The user may ask for a move while it rests. */
@@ -570,6 +573,13 @@ static void test_hold(void)
 	w.bal.asked = true;
 	EXPECT_EQ(world_run(&w, 300), 1);
 	EXPECT(!w.bal.asked);
+	/* So may all when the CPUs change. */
+	for (i = 0; i < 2; i++)
+		w.irqs[i].cpu = 0;
+	EXPECT_EQ(world_run(&w, 300), 0);
+	w.bal.changed = true;
+	EXPECT_EQ(world_run(&w, 300), 1);
+	EXPECT(!w.bal.changed);
 	finish(&w);
 	/* One that is silent refuses nothing. */
 	world_init(&w, 3);

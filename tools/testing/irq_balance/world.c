@@ -176,6 +176,7 @@ unsigned int world_pass(struct world *w)
 	for (i = 0; i < w->nr_irqs; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
 
+		irq->changed = false;
 		check(w, !irq->state->away || irq->cpu >= w->nr_cpus ||
 		      (irq->node >= 0 && w->cpus[irq->cpu].node != irq->node),
 		      "away from its node, and on it");
