@@ -66,12 +66,12 @@ static struct task_struct *irq_balance_task;
 
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_wait);
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
-static bool irq_balance_kicked;
+static unsigned int irq_balance_kicked;
 static bool irq_balance_wanted;
 
 /* The next pass is the one that irq_balance_rebalance() waits for */
 static bool irq_balance_asked;
-static bool irq_balance_new_topology;
+static unsigned int irq_balance_new_topology;
 
 #define IRQ_BALANCE_WORD(name, word)	word,
 
@@ -105,7 +105,7 @@ void irq_balance_replan(void)
 /* The charge path reports that the load of an interrupt has risen */
 static void irq_balance_kick_func(struct irq_work *work)
 {
-	WRITE_ONCE(irq_balance_kicked, true);
+	WRITE_ONCE(irq_balance_kicked, 1);
 	irq_balance_replan();
 }
 
@@ -285,7 +285,7 @@ static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 	lockdep_assert_held(&irq_balance_pass_mutex);
 	lockdep_assert_cpus_held();
 
-	if (xchg(&irq_balance_new_topology, false))
+	if (xchg(&irq_balance_new_topology, 0))
 		irq_balance_collect_topology(map);
 	irq_balance_collect_cpus(map);
 
@@ -379,7 +379,7 @@ static u64 irq_balance_run(void)
 	trace_irq_balance_settings(&irq_balance_settings, policy->program);
 	policy->asked = asked;
 	policy->observe = !irq_balance_moves();
-	policy->kicked = xchg(&irq_balance_kicked, false);
+	policy->kicked = xchg(&irq_balance_kicked, 0);
 	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
 				 map->irqs, map->nr);
 	irq_load_set_kick(&irq_balance_kick_irq_work, policy->limit);
@@ -424,9 +424,9 @@ static int irq_balance_thread(void *unused)
 {
 	set_freezable();
 
-	while (!kthread_should_stop()) {
-		/* Before the pass: a kick during the pass starts another one */
-		WRITE_ONCE(irq_balance_wanted, false);
+	while (!kthread_freezable_should_stop(NULL)) {
+		/* Before @asked is read, and before the pass: a later kick starts another one */
+		smp_store_mb(irq_balance_wanted, false);
 		irq_balance_sleep(irq_balance_run());
 	}
 	return 0;
@@ -457,7 +457,7 @@ static int irq_balance_cpu_changed(unsigned int cpu)
 {
 	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
 		irq_balance_take_polls(NULL);
-	WRITE_ONCE(irq_balance_new_topology, true);
+	WRITE_ONCE(irq_balance_new_topology, 1);
 	irq_balance_replan();
 	return 0;
 }
@@ -531,7 +531,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 		map->cpus[cpu].capacity = IRQ_BALANCE_CAPACITY;
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 	map->gain = 0;
-	WRITE_ONCE(irq_balance_new_topology, true);
+	WRITE_ONCE(irq_balance_new_topology, 1);
 	WRITE_ONCE(irq_balance_asked, false);
 }
 
@@ -600,7 +600,8 @@ int irq_balance_rebalance(void)
 	if (irq_balance_mode == IRQ_BALANCE_OFF)
 		return -EINVAL;
 
-	WRITE_ONCE(irq_balance_asked, true);
+	/* Pairs with the thread's: @wanted stays set unless the thread sees @asked */
+	smp_store_mb(irq_balance_asked, true);
 	irq_balance_replan();
 	return wait_event_killable(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked));
 }
