@@ -16,7 +16,7 @@
  *		wake-up and two context switches outweigh that
  *
  * Each ns is charged once: the time of a softirq or a thread does not contain what
- * interrupted it. For what was not timed of that the recent mean of this CPU is taken,
+ * interrupted it. Interruptions that were not timed count with this CPU's recent mean,
  * so sums may go down for a moment. If a thread slept, its run time is taken instead,
  * which contains all of it if IRQ time accounting is off.
  *

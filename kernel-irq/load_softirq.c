@@ -25,7 +25,7 @@
 /* Samples of softirqs that are timed when an interrupt raises them need not be close */
 #define IRQ_LOAD_BASE_NS	(8 * IRQ_LOAD_SAMPLE_NS)
 
-/* One in so many of the waiting runs and claims expires at each sample */
+/* At each sample, a sixteenth of the waiting runs and claims expires */
 #define IRQ_LOAD_UNCLAIMED	16
 
 /* The countdown if the next run is requested, and while a run is being timed */

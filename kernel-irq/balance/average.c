@@ -25,13 +25,13 @@
 #define UNKNOWN_SHIFT	3
 #define UNKNOWN_MS	20000U
 
-/* So many mean deviations a load may be off */
+/* A load may be off by this many mean deviations */
 #define DEVIATIONS	3U
 
 /* Below this age (ms) both count twice */
 #define YOUNG_MS	2500U
 
-/* A step in the other direction is not followed for so long (ms) */
+/* A step back within this time (ms) is not followed */
 #define SWING_MS	60000U
 
 /* Longer windows and ages weigh no more than this, ms */

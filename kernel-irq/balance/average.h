@@ -17,7 +17,7 @@
 /* Shorter windows measure too little, ns */
 #define IRQ_BALANCE_WINDOW_MIN	4000000U
 
-/* Windows that are far off for so long (ms) are a step; less history is none */
+/* Windows far off for this long (ms) make a step; no load with less history is heavy */
 #define IRQ_BALANCE_STEP_MS	100U
 
 /* A load: its mean, and how far it deviates from it. A zeroed one has seen nothing. */

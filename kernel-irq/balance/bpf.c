@@ -22,11 +22,11 @@
 #include "program.h"
 #include "trace.h"
 
-/* A call may take so long; what it takes longer adds up, to so much at most (ns) */
+/* CPU time that a call may take; time above it adds up, until the program ends (ns) */
 #define IRQ_BALANCE_CALL_NS	(10 * NSEC_PER_MSEC)
 #define IRQ_BALANCE_LATE_NS	(50 * NSEC_PER_MSEC)
 
-/* So many passes in a row with a CPU above that load (ns/s) that it made so */
+/* A program ends after this many passes in a row with a CPU that it loaded above this (ns/s) */
 #define IRQ_BALANCE_WORSE	20U
 #define IRQ_BALANCE_OVERLOAD	(IRQ_BALANCE_FULL / 10 * 8)
 

@@ -111,7 +111,7 @@ static void irq_balance_kick_func(struct irq_work *work)
 
 static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kick_func);
 
-/* CPUs of one cache, core or package are given the number of the lowest */
+/* A node has its number; a cache, core or package that of its lowest CPU */
 static void irq_balance_collect_topology(struct irq_balance_map *map)
 {
 	unsigned int cpu;

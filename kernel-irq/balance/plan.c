@@ -15,7 +15,7 @@
 
 #include "place.h"
 
-/* An interrupt that moved rests for so long (ms), and longer up to so often doubled */
+/* Rest after a move (ms), doubled for each one within CHURN_MS of the last rest's end */
 #define REST_MS		1000U
 #define CHURN_MS	60000U
 #define CHURN_MAX	6U

@@ -50,7 +50,7 @@ struct irq_balance_settings {
 	x(LOCALITY,	"locality")	/* moves to its device's node */	\
 	x(AFFINITY,	"affinity")	/* moves: its CPU is not allowed any more */\
 	x(PROGRAM,	"program")	/* moves or stays as a loaded program plans */\
-	x(HOTPLUG,	"hotplug")	/* its CPU went offline; the core moved it */\
+	x(HOTPLUG,	"hotplug")	/* replay only: its CPU went offline */	\
 	x(BEST,		"best")		/* stays: nothing better was found */	\
 	x(LIGHT,	"light")	/* stays: below the share that is heavy */\
 	x(GAIN,		"gain")		/* stays: would gain less than min_gain */\

@@ -14,7 +14,7 @@
 #include "place.h"
 #include "program.h"
 
-/* A pass accepts so many of each from a program */
+/* The most that a pass accepts from a program */
 #define PROPOSALS_MAX	4096U
 #define MOVES_MAX	64U
 
