@@ -3,8 +3,8 @@
  * DOC: irq-load
  *
  * Two clock readings around each handler would be felt at a hundred thousand interrupts
- * per second. So only a sample is timed, about a thousand per second and source however
- * hot it is, and each sample stands for the events since the one before::
+ * per second. So only a sample is timed, about one per IRQ_LOAD_SAMPLE_NS and source
+ * however hot it is, and each sample stands for the events since the one before::
  *
  *   handlers	handle_irq_event() counts down beside desc->lock; the interrupt that
  *		reaches zero is handled by irq_load_timed_event() (load.c)

@@ -600,7 +600,7 @@ int irq_balance_rebalance(void)
 	if (irq_balance_mode == IRQ_BALANCE_OFF)
 		return -EINVAL;
 
-	/* Pairs with the thread's: @wanted stays set unless the thread sees @asked */
+	/* Pairs with the thread: its pass sees this, or the wake-up below starts another */
 	smp_store_mb(irq_balance_asked, true);
 	irq_balance_replan();
 	return wait_event_killable(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked));

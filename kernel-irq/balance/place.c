@@ -7,7 +7,7 @@
  * that end lowest (longest processing time first, R. L. Graham, 1969). Then
  * moves, swaps and sharing out the interrupts of two CPUs anew relieve the worst
  * CPU. After that the placement is perturbed and relieved again, as long as that
- * may pay.
+ * may pay. Nodes hold their devices' interrupts up to NODE_LIMIT: irq_balance_place().
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>

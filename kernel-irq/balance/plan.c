@@ -3,8 +3,9 @@
  * Interrupt balancing: the planner
  *
  * A pass takes in what each interrupt has cost, brings the loads up to date, has place.c
- * search for a placement, and asks for those of its moves that gain enough. The rules, with
- * an example, are in Documentation/admin-guide/irq-balance.rst, "How it decides".
+ * search for a placement, and asks for those of its moves that gain enough: see
+ * irq_balance_judge(), and irq_balance_need() in place.h. The rules, with an example,
+ * are in Documentation/admin-guide/irq-balance.rst, "How it decides".
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>

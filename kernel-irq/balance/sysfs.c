@@ -3,7 +3,7 @@
  * The interrupt balancer's files in sysfs
  *
  *   /sys/kernel/irq_balance/	state and settings
- *   /sys/kernel/irq/N/		one interrupt
+ *   /sys/kernel/irq/N/		one interrupt; its words are in move.h and plan.h
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
