@@ -604,16 +604,6 @@ static void test_hold(void)
 	report("what could not be moved is left alone, until something changes");
 }
 
-static void test_observe(void)
-{
-	unsigned int i, shown = 0, passes = 0;
-	struct world w;
-	u64 last = 0;
-
-	world_init(&w, 4);
-	for (i = 0; i < 4; i++) {
-		world_irq(&w, 0, 200000000);
-		w.deaf[i] = true;
 /* A night without a pass: what was light stays light, what gets heavy is moved at once. */
 static void test_night(void)
 {
@@ -641,6 +631,16 @@ static void test_night(void)
 	report("loads are right after a night without a pass");
 }
 
+static void test_observe(void)
+{
+	unsigned int i, shown = 0, passes = 0;
+	struct world w;
+	u64 last = 0;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 200000000);
+		w.deaf[i] = true;
 	}
 	w.bal.observe = true;
 	world_pass(&w);
@@ -925,6 +925,7 @@ void test_time(void)
 	test_anew();
 	test_nowhere();
 	test_hold();
+	test_night();
 	test_observe();
 	test_step_500ms();
 	test_program();
@@ -932,4 +933,3 @@ void test_time(void)
 	test_pace();
 	test_measure();
 }
-	test_night();

@@ -10,9 +10,10 @@ static inline u64 div_u64(u64 dividend, u32 divisor)
 	return dividend / divisor;
 }
 
+/* Exact as long as b * divisor fits 64 bits. */
 static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 divisor)
 {
-	return (unsigned __int128)a * b / divisor;
+	return a / divisor * b + a % divisor * b / divisor;
 }
 
 #endif
