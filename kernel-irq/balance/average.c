@@ -123,7 +123,7 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	/* A hundred days of work in ns are below 2^53: the quotient fits */
 	rate = mul_u64_u64_div_u64(min(rate, 1ULL << 53), 1000000, us);
 	rate = min(rate, IRQ_BALANCE_LOAD_MAX) * capacity / IRQ_BALANCE_CAPACITY;
-	if (!avg->age_ms) {
+	if (!avg->age_ms || ms >= SWING_MS) {
 		avg->far_ms = SWING_MS;
 		irq_balance_restart(avg, rate, ms);
 		return;

@@ -628,6 +628,20 @@ static void test_night(void)
 		w.load[i] = 200000000;
 	EXPECT(world_run(&w, 500) >= 3);
 	finish(&w);
+	/* The evening was busy, the night is not: that is no deviation. */
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 2000000);
+		w.base[i] = 400000000;
+	}
+	world_pass(&w);
+	world_run(&w, 60000);
+	memset(w.base, 0, sizeof(w.base));
+	world_step(&w, 8 * 3600000 * (u64)MSEC);
+	for (i = 0; i < 4; i++)
+		w.load[i] = 200000000;
+	EXPECT(world_run(&w, 500) >= 3);
+	finish(&w);
 	report("loads are right after a night without a pass");
 }
 
