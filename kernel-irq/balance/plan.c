@@ -254,7 +254,7 @@ static void irq_balance_add_waiting(struct irq_balance_work *w)
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		if (irq->cpu >= w->nr_cpus)
 			continue;
-		saturated |= irq->load >= SATURATES;
+		saturated |= irq_balance_cost(w, irq->load, w->pos[irq->cpu]) >= SATURATES;
 		if (!irq->state->heavy)
 			light[w->pos[irq->cpu]] += irq->load;
 	}

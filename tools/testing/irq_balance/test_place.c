@@ -120,6 +120,15 @@ static void test_lone_waiting(void)
 		world_irq(&w, i, 8000000);
 	EXPECT_EQ(world_run(&w, 300000), 0);
 	finish(&w);
+	/* Half as much saturates a CPU of half the capacity. */
+	world_init(&w, 2);
+	w.cpus[0].capacity = 512;
+	w.cpus[1].capacity = 512;
+	i = world_irq(&w, 0, 475000000);
+	world_irq(&w, 0, 8000000);
+	settle(&w);
+	EXPECT_EQ(w.irqs[i].cpu, 1);
+	finish(&w);
 	report("a light one does not wait for a lone one that saturates its CPU");
 }
 

@@ -171,7 +171,8 @@ unsigned int world_pass(struct world *w)
 		/* Heavy, or heavy with the next average, or as much on a slow CPU */
 		heavy |= irq->state->heavy || (irq->cpu < w->nr_cpus && irq->load * 1024 >=
 			 w->set.heavy * 750000ULL * w->cpus[irq->cpu].capacity);
-		full |= irq->load >= 800000000;
+		full |= irq->cpu < w->nr_cpus && irq->load * 1024 >=
+			800000000ULL * w->cpus[irq->cpu].capacity;
 	}
 	for (i = 0; i < w->nr_irqs; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
