@@ -102,7 +102,7 @@ static bool irq_balance_parse_bans(char *list)
 
 	while ((word = strsep(&rest, ","))) {
 		word = strim(word);
-		if (!*word || kstrtouint(word, 10, &number) == -ERANGE)
+		if (!*word || strchr(word, '\n') || kstrtouint(word, 10, &number) == -ERANGE)
 			return false;
 		memmove(end, word, strlen(word) + 1);
 		end += strlen(end) + 1;
@@ -121,7 +121,8 @@ int irq_balance_set_bans(const char *list, const char *where)
 	if (!bans)
 		return -ENOMEM;
 	strscpy(bans, skip_spaces(list), size);
-	if (*bans && !irq_balance_parse_bans(bans)) {
+	/* sysfs cuts a longer write into pieces of a page: one would be taken for the whole */
+	if (size > PAGE_SIZE + 1 || (*bans && !irq_balance_parse_bans(bans))) {
 		pr_err_ratelimited("%sban: expected interrupt numbers and names of actions, separated by commas\n",
 				   where);
 		return -EINVAL;

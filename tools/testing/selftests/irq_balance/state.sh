@@ -96,8 +96,10 @@ save $BALANCER/ban
 for word in 1,2 "no-such-*,3" ""; do
 	echo "$word" >$BALANCER/ban && value $BALANCER/ban now && [ "$now" = "$word" ] || r=1
 done
-for word in "," "1," ",1" "1,,2" 4294967296; do refused $BALANCER/ban "$word" || r=1; done
-result "ban takes numbers and names and refuses holes" $r
+newline='
+'
+for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "eth0$(printf ', eth%d' $(seq 1000))"; do refused $BALANCER/ban "$word" || r=1; done
+result "ban takes numbers and names and refuses holes, lines and more than a page" $r
 
 r=0
 state off
