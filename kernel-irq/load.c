@@ -18,7 +18,7 @@
  * Each ns is charged once: the time of a softirq or a thread does not contain what
  * interrupted it. Interruptions that were not timed count with this CPU's recent mean,
  * so sums may go down for a moment. If a thread slept, its run time is taken instead,
- * which contains all of it if IRQ time accounting is off.
+ * which contains all of it if IRQ time accounting is off, and no softirqs if it is on.
  *
  * A shared line is one load. A handler that demultiplexes other interrupts contains
  * their time. Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not

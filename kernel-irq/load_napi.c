@@ -149,22 +149,23 @@ static void irq_load_mark_polled(const struct napi_struct *napi)
 }
 
 static noinline void
-irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi, int work, int budget)
+irq_load_timed_poll(struct napi_struct *napi, int work, int budget)
 {
 	u64 now = local_clock_noinstr();
 	unsigned int irq, thread_irq;
+	struct irq_load_run *run;
 
 	/* Netpoll has no budget, and polls anywhere */
-	if (!budget)
-		return;
-	if (!in_serving_softirq()) {
+	if (budget && !in_serving_softirq())
 		irq_load_mark_polled(napi);
-		return;
-	}
-	if (run->task != current)
+	if (!budget || !in_serving_softirq())
 		return;
 
+	/* With PREEMPT_RT the run may be of a task that was preempted: that cannot end now */
 	guard(preempt)();
+	run = this_cpu_read(irq_load_cpu.run);
+	if (!run || run->task != current)
+		return;
 	thread_irq = irq_load_forced_thread(NET_RX_SOFTIRQ);
 	if (thread_irq) {
 		irq_load_vote(napi, thread_irq);
@@ -179,10 +180,8 @@ irq_load_timed_poll(struct irq_load_run *run, struct napi_struct *napi, int work
 
 static void irq_load_napi_poll(void *data, struct napi_struct *napi, int work, int budget)
 {
-	struct irq_load_run *run = this_cpu_read(irq_load_cpu.run);
-
-	if (unlikely(run || !in_serving_softirq()))
-		irq_load_timed_poll(run, napi, work, budget);
+	if (unlikely(this_cpu_read(irq_load_cpu.run) || !in_serving_softirq()))
+		irq_load_timed_poll(napi, work, budget);
 }
 
 /* Start to time NAPI polls: 0 or -errno */

@@ -31,7 +31,7 @@
 /* Below this age (ms) both count twice */
 #define YOUNG_MS	2500U
 
-/* A step back within this time (ms) is not followed */
+/* A step back within this time (ms) is not followed. A window as long starts anew. */
 #define SWING_MS	60000U
 
 /* Longer windows and ages weigh no more than this, ms */

@@ -72,7 +72,7 @@ static inline void irq_balance_free(struct irq_desc *desc)
 /* Under desc->lock */
 static inline bool irq_balance_is_moving(struct irq_desc *desc)
 {
-	return desc->balance && desc->balance->moving;
+	return READ_ONCE(desc->balance) && desc->balance->moving;
 }
 
 /* napi.c, with CONFIG_IRQ_LOAD_NAPI */
