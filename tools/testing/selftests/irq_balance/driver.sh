@@ -7,8 +7,8 @@
 
 begin
 now=
+[ -n "${UNBIND:-}" ] || skip_all "UNBIND=... names no network interface that may be unbound"
 stage find_sources 6 2
-ktap_set_plan 4
 
 # The PCI device that an interrupt belongs to
 device_of() {
@@ -17,18 +17,21 @@ device_of() {
 		[ -e "$f" ] && basename "${f%/msi_irqs/*}"
 	done
 }
-# A network interface may be unbound, the device of the root file system may not
 device=
 for i in "${SOURCES[@]}"; do
 	now=$(device_of "$i")
-	[ -n "$now" ] && [ -d "/sys/bus/pci/devices/$now/net" ] && device=$now
+	for net in $UNBIND; do
+		[ -n "$now" ] && [ -d "/sys/bus/pci/devices/$now/net/$net" ] && device=$now
+	done
 done
-[ -n "$device" ] || skip_all "no network interface with an MSI that can be moved"
+[ -n "$device" ] || skip_all "none of $UNBIND has an MSI that can be moved"
 driver=$(basename "$(readlink -f "/sys/bus/pci/devices/$device/driver")")
 net=$(basename "$(echo "/sys/bus/pci/devices/$device/net/"*)")
 stay=()
 for i in "${SOURCES[@]}"; do [ "$(device_of "$i")" = "$device" ] || stay+=("$i"); done
 [ ${#stay[@]} -ge 1 ] || skip_all "all interrupts belong to $device"
+ktap_set_plan 4
+trap 'echo "$device" >"/sys/bus/pci/drivers/$driver/bind" 2>/dev/null; cleanup' EXIT
 
 descriptors() { find $IRQS -mindepth 1 -maxdepth 1 | wc -l; }
 masks_of() { for i in "${stay[@]}"; do cat "/proc/irq/$i/smp_affinity"; done; }

@@ -10,7 +10,6 @@ now=
 stage find_busy 4 2
 [ ${#cpus[@]} -ge 3 ] || skip_all "less than three CPUs"
 first=${cpus[0]} other=${cpus[1]} full=${cpus[-1]}
-ktap_set_plan 5
 
 # Some chips complete a move with the next interrupt only
 arrives() { # irq, CPU
@@ -66,7 +65,9 @@ put "$first"
 for i in "${SOURCES[@]}"; do arrives "$i" "$first"; done
 sleep 0.5
 fill || skip_all "${#fillers[@]} interrupts do not fill a CPU"
-lines=$(dmesg | wc -l)
+ktap_set_plan 5
+# A full log loses a line for each new one
+lines=$(dmesg | grep -c irq_balance)
 
 put "$first,$full"
 if [ "$BREAK" = move ]; then
@@ -96,7 +97,7 @@ for i in "${SOURCES[@]}"; do echo "$first,$other,$full" >"/proc/irq/$i/smp_affin
 comes_to "$other" 50 && ! on "$full"
 result "another CPU is taken" $? "$(places "${SOURCES[@]}")"
 
-now=$(dmesg | wc -l)
+now=$(dmesg | grep -c irq_balance)
 [ "$lines" = "$now" ]
 result "nothing of it is in the log" $? "$((now - lines)) lines"
 

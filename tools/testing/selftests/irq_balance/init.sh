@@ -9,7 +9,8 @@
 #		or a word for /sys/power/pm_test and one for /sys/power/state
 #   kexec	into /bzImage with /second.cpio and the words of /second
 #   orders	print the order of service of the 8259A before and after S3
-# Prints TAP, and reboots.
+# Prints TAP, and reboots: refuses to run as anything but the init of a guest.
+[ $$ = 1 ] || { echo "init.sh is for an initramfs" >&2; exit 4; }
 /bin/busybox mkdir -p /tmp /dev
 /bin/busybox --install -s /bin
 export PATH=/bin

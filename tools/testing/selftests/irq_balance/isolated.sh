@@ -76,7 +76,7 @@ for i in "${cpus[@]}"; do
 	members "$now" | grep -qx "$i" || free+=("$i")
 done
 if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers ||
-   ! echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control || ! mkdir $group; then
+   ! echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control || ! mkdir -p $group; then
 	ktap_test_skip "partition: interrupts leave: no cpusets or too few CPUs"
 	ktap_test_skip "partition: no interrupt is moved there: no cpusets or too few CPUs"
 	ktap_test_skip "partition dissolved: the CPUs are used again: no cpusets or too few CPUs"

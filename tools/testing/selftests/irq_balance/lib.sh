@@ -8,6 +8,9 @@
 # TRAFFIC="eth0 eth2" names network interfaces that broadcasts may be sent from
 # (their cables must end in the same machine): the better load where there is one.
 #
+# UNBIND="eth1" names network interfaces whose driver may be unbound: connections over
+# them end, addresses are lost.
+#
 # BREAK=mask|move|pin|knob makes a test break the rules that it guards, to show that
 # this would be seen.
 
@@ -23,11 +26,13 @@ INJECT=$DIR/inject
 BREAK=${BREAK:-}
 TMP=$(mktemp -d) || exit 1
 TRACE=
+ONLINE=
 
 cleanup() {
 	trap - EXIT
 	quiet
 	[ -n "$TRACE" ] && echo 0 >"$TRACE/tracing_on" && rmdir "$TRACE"
+	back_online 2>/dev/null
 	restore
 	rm -rf "$TMP"
 }
@@ -56,8 +61,6 @@ begin() {
 	[ "$(id -u)" = 0 ] || skip_all "must be root"
 	[ -d $DEBUG ] || mount -t debugfs nodev /sys/kernel/debug 2>/dev/null
 	[ -w $BALANCER/state ] || skip_all "no $BALANCER/state: CONFIG_IRQ_BALANCE is not set"
-	trap cleanup EXIT
-	trap 'exit 1' INT TERM
 	save $BALANCER/state
 }
 
@@ -242,11 +245,23 @@ crowd() {
 	done
 }
 
-# For tests that take CPUs offline
+# For tests that take CPUs offline: cleanup brings them back, and the masks that had none left
 need_hotplug() {
 	local last
 	last=$(online_cpus | tail -n 1)
 	[ -w "/sys/devices/system/cpu/cpu$last/online" ] || skip_all "CPUs cannot go offline"
+	masks >"$TMP/masks.begin"
+	ONLINE=$(online_cpus)
+}
+back_online() {
+	local cpu f mask now
+	for cpu in $ONLINE; do
+		[ "$cpu" = 0 ] || echo 1 >"/sys/devices/system/cpu/cpu$cpu/online"
+	done
+	[ -n "$ONLINE" ] && while read -r f mask; do
+		value "$f" now
+		[ "$now" = "$mask" ] || echo "$mask" >"$f"
+	done <"$TMP/masks.begin"
 }
 
 # stage find_sources|find_busy WANTED LEAST: sets cpus and SOURCES and begins to
@@ -312,3 +327,6 @@ settle() { # until no move for 2 s, for at most 15 s
 	[ $still -ge 20 ]
 }
 trace_clear() { : >"$TRACE/trace"; }
+
+trap cleanup EXIT
+trap 'exit 1' INT TERM HUP

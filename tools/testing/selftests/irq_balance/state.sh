@@ -98,7 +98,10 @@ for word in 1,2 "no-such-*,3" ""; do
 done
 newline='
 '
-for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "eth0$(printf ', eth%d' $(seq 1000))"; do refused $BALANCER/ban "$word" || r=1; done
+long=$(printf 'eth%d, ' {1..1000})0
+for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "$long"; do
+	refused $BALANCER/ban "$word" || r=1
+done
 result "ban takes numbers and names and refuses holes, lines and more than a page" $r
 
 r=0
@@ -115,8 +118,12 @@ echo "$f" >$BALANCER/ban
 [ -z "$f" ] || value "$IRQS/$f/balance_status" word
 n=$(cat "$IRQS"/*/balance_status | grep -c banned)
 echo >$BALANCER/ban
-[ -z "$f" ] || { [ "$word" = banned ] && [ "$n" = 1 ]; } || r=1
-result "a ban by number is of one interrupt" $r "${f:-none}: ${word:-}"
+if [ -z "$f" ]; then
+	ktap_test_skip "a ban by number is of one interrupt: none is movable"
+else
+	[ "$word" = banned ] && [ "$n" = 1 ]
+	result "a ban by number is of one interrupt" $? "$f: $word"
+fi
 
 r=0
 n=$(grep -cE '^[a-z_]+ [0-9]+$' $DEBUG/stats)

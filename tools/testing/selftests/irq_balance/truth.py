@@ -300,9 +300,22 @@ def red(case, total):
 
 
 def main():
-    if not os.path.exists(MODULE) or not os.path.exists('/sys/kernel/irq_balance/state'):
-        print('TAP version 13\n1..0 # SKIP no test_modules/known_cost.ko or no interrupt balancer')
+    if os.geteuid() or not os.path.exists(MODULE) or not os.path.exists('/sys/kernel/irq_balance/state'):
+        print('TAP version 13\n1..0 # SKIP not root, no test_modules/known_cost.ko or no interrupt balancer')
         return 4
+    if subprocess.run(['insmod', MODULE], capture_output=True, check=False).returncode:
+        print('TAP version 13\n1..0 # SKIP no device for known_cost.ko: it needs QEMU with -device edu')
+        return 4
+    before = read('/sys/kernel/irq_balance/state').strip()
+    try:
+        return tests()
+    finally:
+        write('/sys/kernel/irq_balance/state', before)
+        if WANTED != ['dies']:
+            subprocess.run(['rmmod', 'known_cost'], check=False)
+
+
+def tests():
     print('TAP version 13\n# %s, %d CPUs, %s' % (os.uname().release, os.cpu_count(), read('/proc/cmdline').strip()))
     write('/sys/kernel/irq_balance/state', 'observe')
     module(msi=1)
