@@ -53,9 +53,9 @@ class Nothing(Failure):
 def read(path):
     """The text of a file, None if there is no such file or it cannot be read now."""
     try:
-        with open(path) as file:
+        with open(path, encoding='utf-8', errors='replace') as file:
             return file.read().strip()
-    except (OSError, UnicodeDecodeError):
+    except OSError:
         return None
 
 
@@ -332,7 +332,7 @@ def measured(source, interval, count, sleep):
     due = time.monotonic()
     while count is None or count > 0:
         due = max(due + interval, time.monotonic())
-        sleep(due - time.monotonic())
+        sleep(max(0.0, due - time.monotonic()))
         yield source.sample()
         count = None if count is None else count - 1
 
@@ -392,7 +392,7 @@ def run(args, sleep=time.sleep):
                 size = shutil.get_terminal_size((100, 25))
                 lines = table(record, chosen.sort, chosen.all, size.columns if sys.stdout.isatty() else 1000, advice)
                 if live:
-                    lines = ['\033[H'] + ['%s\033[K' % line[:size.columns] for line in lines[:size.lines - 1]] + ['\033[J']
+                    lines = ['\033[H'] + ['\033[K%s' % line[:size.columns] for line in lines[:size.lines - 1]] + ['\033[J']
                     print(lines[0] + '\n'.join(lines[1:]), end='', flush=True)
                 else:
                     print(('\n' if shown else '') + '\n'.join(lines), flush=True)
@@ -411,7 +411,15 @@ def main():
     # "irqload | head" ends it without a message
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
+        if not sys.stdout:
+            raise Failure('standard output is closed', 'it shows the table')
+        sys.stdout.reconfigure(errors='replace')
         run(sys.argv[1:])
+    except OSError as error:
+        print('irqload: %s: %s' % (error.filename or 'standard output', error.strerror), file=sys.stderr)
+        # Python writes the rest at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 2
     except Failure as failure:
         print('irqload: %s\n  %s' % failure.args, file=sys.stderr)
         return failure.status

@@ -24,6 +24,7 @@ The settings and the recorded moves are in its comments.
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -45,12 +46,12 @@ def die(*lines):
 
 
 def write(path, text):
-    with open(path, 'w') as f:
+    with open(path, 'w', encoding='utf-8', closefd=path != 1) as f:
         f.write(text)
 
 
 def read(path):
-    with open(path, encoding='utf-8', errors='replace') as f:
+    with open(path, encoding='utf-8', errors='replace', closefd=path != 0) as f:
         return f.read()
 
 
@@ -70,9 +71,12 @@ def capture(seconds):
         die('no tracepoints of the balancer in ' + TRACING,
             'the kernel needs CONFIG_FTRACE; or tracefs is mounted elsewhere')
     mine = '%s/instances/irq_balance_record.%d' % (TRACING, os.getpid())
+    for number in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
     os.mkdir(mine)
     try:
-        write(mine + '/buffer_size_kb', '8192')
+        # Of each CPU
+        write(mine + '/buffer_size_kb', str(max(1024, 65536 // os.cpu_count())))
         # Enabled last: a pass begins with this event
         for event in 'irq', 'cpu', 'plan', 'move', 'propose', 'fail', 'settings':
             write('%s/events/irq_balance/irq_balance_%s/enable' % (mine, event), '1')
@@ -85,7 +89,13 @@ def capture(seconds):
     finally:
         write(mine + '/events/enable', '0')
         os.rmdir(mine)
-    if 'LOST' in text or 'EVENTS DROPPED' in text:
+    return text
+
+
+def complete(text):
+    """TEXT, unless the kernel says that it has overwritten or dropped events."""
+    kept = re.search(r'entries-in-buffer/entries-written: (\d+)/(\d+)', text)
+    if 'LOST' in text or 'EVENTS DROPPED' in text or kept and kept[1] != kept[2]:
         die('the trace buffer was too small: events were lost', 'record for a shorter time: --seconds')
     return text
 
@@ -326,12 +336,12 @@ def main():
         if chosen.capture is None:
             text = capture(chosen.seconds)
         else:
-            text = sys.stdin.read() if chosen.capture == '-' else read(chosen.capture)
+            text = read(0 if chosen.capture == '-' else chosen.capture)
         if chosen.save:
             write(chosen.save, text)
-        write(chosen.out or '/dev/stdout', convert(text))
+        write(chosen.out or 1, convert(complete(text)))
     except OSError as error:
-        die('%s: %s' % (error.filename or 'standard output', error.strerror))
+        die('%s: %s' % (error.filename or 'standard input or output', error.strerror))
     return 0
 
 

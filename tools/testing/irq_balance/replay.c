@@ -47,6 +47,7 @@ static int choose_program(struct sim_options *opt, const char *name)
 {
 	unsigned int i;
 
+	opt->program = NULL;
 	for (i = 0; i < ARRAY_SIZE(programs); i++) {
 		if (!strcmp(name, programs[i]->name))
 			opt->program = programs[i];

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import irqload
@@ -94,6 +95,14 @@ class Measuring(unittest.TestCase):
         self.assertEqual((sorted(rows(a)), sorted(rows(b)), rows(b)[25]['count']), ([], [25], 3))
         self.assertEqual((a['state'], b['state'], [cpu['cpu'] for cpu in b['cpus']]), ('observe', 'off', [0, 10]))
 
+    def test_late(self):
+        def late(seconds):
+            self.assertGreaterEqual(seconds, 0)
+            time.sleep(0.2)
+        self.tree.irq(24, 'eth0', 0, 0, 0, 0)
+        with contextlib.redirect_stdout(io.StringIO()):
+            irqload.run(self.tree.arguments('--json', '--count', '3', '--interval', '0.05'), late)
+
     def test_table(self):
         self.tree.irq(24, 'eth0 \x1b[2J', 0, 0, 0, 0)
         [record] = records(self.tree.between(lambda: self.tree.irq(24, 'eth0 \x1b[2J', 600000, 300000, 100000, 100)))
@@ -139,6 +148,18 @@ class Program(unittest.TestCase):
             found = self.run_it('--from', '-', '--plot', tree.top + '/' + name, text=text)
             with open(tree.top + '/' + name, 'rb') as file:
                 self.assertTrue(file.read().startswith(start), found.stderr)
+
+    def test_output(self):
+        tree = Tree()
+        tree.irq(24, 'br\xe9', 0, 0, 0, 0)
+        text = tree.between(lambda: tree.irq(24, 'br\xe9', 100, 200, 300, 1))
+        done = subprocess.run([sys.executable, PROGRAM, '--from', '-'], input=text.encode(), capture_output=True, check=False,
+                              env=dict(os.environ, PYTHONIOENCODING='ascii'))
+        self.assertEqual((done.returncode, done.stderr), (0, b''))
+        for where in '>/dev/full', '>&-':
+            done = subprocess.run(['sh', '-c', '"$0" "$1" --from - --json ' + where, sys.executable, PROGRAM],
+                                  input=text, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr[:9], done.stderr.count('Traceback')), (2, 'irqload: ', 0), done.stderr)
 
     def refused(self, message, *arguments, text=None, status=2):
         found = self.run_it(*arguments, text=text)

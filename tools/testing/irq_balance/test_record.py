@@ -74,6 +74,21 @@ class Record(unittest.TestCase):
                     self.assertEqual(status, wanted, out + said)
                     self.assertIn(text, out)
 
+    def test_output(self):
+        with tempfile.TemporaryDirectory() as top:
+            with open(top + '/capture', 'w', encoding='latin-1') as file:
+                file.write(capture(events()).replace('kirqd', 'kirq\xe9'))
+            done = subprocess.run(['sh', '-c', '{ echo first; "$0" "$1" "$2"; "$0" "$1" - <"$2"; } >"$2.out"',
+                                   sys.executable, RECORD, top + '/capture'], capture_output=True, text=True, check=False)
+            with open(top + '/capture.out', encoding='utf-8') as file:
+                once = record(capture(events()))[1]
+                self.assertEqual(file.read(), 'first\n' + once + once, done.stderr)
+
+    def test_overwritten(self):
+        for kept, status in ('8596/8596', 0), ('316/8596', 2):
+            found, workload, said = record('# entries-in-buffer/entries-written: %s   #P:8\n' % kept + capture(events()))
+            self.assertEqual((found, not workload, 'too small' in said), (status, status > 0, status > 0), said)
+
     def test_refusals(self):
         cases = (('', 'no complete pass'), (capture(e for e in events() if e[1] != 'cpu'), 'no complete pass'),
                  (capture(e for e in events() if e[0] < 1.01), 'one pass only'),
