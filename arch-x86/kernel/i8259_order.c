@@ -80,7 +80,7 @@ int i8259_number_parse(const char **str, unsigned int low, unsigned int high, u8
 	const char *s = *str;
 	unsigned int n = 0;
 
-	for (; n <= high && *s >= '0' && *s <= '9'; s++)
+	for (; n <= high && s < *str + 3 && *s >= '0' && *s <= '9'; s++)
 		n = n * 10 + (*s - '0');
 	if (s == *str || n < low || n > high)
 		return -EINVAL;

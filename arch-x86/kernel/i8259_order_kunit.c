@@ -83,7 +83,7 @@ static void test_parse_bad(struct kunit *test)
 		"", "\n", " ", ",", "8", "14", "8,14", "3,", ",14", "3,7", "3,2", "3,16", "-1",
 		"+3", " 3", "3 ", "3 ,14", "3, 14", "3 14", "3,14,", "3,14,1", "0x3", "3,0xe",
 		"3,14x", "3x", "3\n\n", "4294967299", "3,4294967310", "18446744073709551619",
-		"Auto", "autos", "aut", "offf", "defaults", "none", "off,14", "3,auto",
+		"Auto", "autos", "aut", "offf", "defaults", "none", "off,14", "3,auto", "0003",
 	};
 	const struct i8259_choice before = { I8259_MODE_AUTO, { 5, 10 } };
 	const char *long_number = "70";

@@ -165,7 +165,8 @@ static void i8259_measure_lines(void)
 		if (i8259_passes)
 			line->rate_hz = i8259_rate_update(line->rate_hz,
 							  count - i8259_count[irq], elapsed);
-		line->cost_us = max(DIV_ROUND_UP(longest, NSEC_PER_USEC), line->cost_us / 2);
+		line->cost_us = max_t(u32, DIV_ROUND_UP_ULL(longest, NSEC_PER_USEC),
+				      line->cost_us / 2);
 		line->used = line->rate_hz;
 		i8259_count[irq] = count;
 	}
