@@ -88,13 +88,17 @@ restless
 sleep 4
 quiet
 r=0
-[ ${#SOURCES[@]} -lt 4 ] || [ "$(moves_of "${SOURCES[3]}")" -gt 0 ] ||
+[ ${#SOURCES[@]} -ge 4 ] && [ "$(moves_of "${SOURCES[3]}")" = 0 ] &&
 	{ r=1; ktap_print_msg "${SOURCES[3]} did not move"; }
 sed -n 's/.* irq_balance_move: irq=\([0-9]*\) .*/\1/p' "$TRACE/trace" | sort -u >"$TMP/moved"
 while read -r i; do
 	value "$IRQS/$i/balance_status" now
 	[ "$now" = movable ] || { r=1; ktap_print_msg "$i moved and is $now"; }
 done <"$TMP/moved"
-result "only movable interrupts were moved" $r
+if [ ${#SOURCES[@]} -lt 4 ]; then
+	ktap_test_skip "only movable interrupts were moved: three are too few"
+else
+	result "only movable interrupts were moved" $r
+fi
 
 ktap_finished
