@@ -423,7 +423,6 @@ static void irq_balance_sleep(u64 next)
 static int irq_balance_thread(void *unused)
 {
 	set_freezable();
-
 	while (!kthread_freezable_should_stop(NULL)) {
 		/* Before @asked is read, and before the pass: a later kick starts another one */
 		smp_store_mb(irq_balance_wanted, false);

@@ -416,17 +416,18 @@ static void irq_balance_assess(struct irq_balance_work *w)
 	}
 }
 
-/* Why an item is left where it is */
+/* Why an item is left where it is: the CPUs that its node keeps it from come first */
 static enum irq_balance_why irq_balance_why_home(const struct irq_balance_work *w,
 						 const struct irq_balance_item *it)
 {
-	u32 pos;
+	u32 i, pos;
 
-	if (it->held)
-		return IRQ_BALANCE_WHY_NODE;
-	for (pos = it->first; pos < it->end; pos++) {
-		if (pos != it->home && irq_balance_may(w, it, pos))
-			return IRQ_BALANCE_WHY_BEST;
+	for (i = 0; i < w->nr_cpus; i++) {
+		pos = (it->end + i) % w->nr_cpus;
+		if (pos != it->home && (w->flags[pos] & IRQ_BALANCE_ROOM) &&
+		    test_bit(w->cpu[pos], it->allowed))
+			return i < w->nr_cpus - (it->end - it->first) ?
+			       IRQ_BALANCE_WHY_NODE : IRQ_BALANCE_WHY_BEST;
 	}
 	return IRQ_BALANCE_WHY_FULL;
 }

@@ -328,6 +328,19 @@ static void test_why(void)
 	EXPECT_EQ(world_run(&w, 3000), 0);
 	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_NODE);
 	finish(&w);
+	/* All CPUs are on its node: that does not hold it. */
+	world_init(&w, 2);
+	w.cpus[0].node = 0;
+	w.cpus[1].node = 0;
+	world_irq(&w, 0, 100000000);
+	w.irqs[0].node = 0;
+	world_pass(&w);
+	EXPECT_EQ(world_run(&w, 3000), 0);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_BEST);
+	w.cpus[1].full_until = ~0ULL;
+	world_run(&w, 500);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FULL);
+	finish(&w);
 	report("it says why one stays");
 }
 
