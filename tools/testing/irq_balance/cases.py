@@ -9,7 +9,7 @@ import random
 import subprocess
 
 HEAVY = 20_000_000          # ns/s: the default of the knob "heavy"
-NODE_LIMIT = 0.80           # of "node_limit"
+NODE_LIMIT = 0.80           # of the planner
 MIN_GAIN = 0.14             # gain of a start that is bad
 
 
