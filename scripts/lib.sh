@@ -11,6 +11,7 @@
 
 set -u
 set -o pipefail
+unset CDPATH
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=$(realpath -m "${BUILD:-$TOP/build}")
@@ -59,7 +60,7 @@ writable() {
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
-	elif have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+	elif have sudo && { { : </dev/tty; } 2>/dev/null || sudo -n true 2>/dev/null; }; then
 		sudo "$@"
 	else
 		return 126
@@ -119,7 +120,7 @@ need_build_tools() {
 # directories. Fails where no Debian mirror is configured.
 apt_suite() {
 	local suite=$1 type=${2:-deb} dir=$BUILD/apt/$me.$1.${2:-deb}${3:+.$3} mirror key=/usr/share/keyrings/debian-archive-keyring.gpg
-	mirror=$(. /etc/os-release && apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
+	mirror=$(. /etc/os-release && apt-get indextargets --no-release-info --format '$(REPO_URI)' 'Created-By: Packages' \
 		'Component: main' "Release: ${VERSION_CODENAME:-}" 2>/dev/null | head -n 1)
 	[ -n "$mirror" ] && [ -e $key ] && mkdir -p "$dir/parts" "$dir/lists/partial" "$dir/cache/archives/partial" || return
 	printf '%s\n' "Types: $type" "URIs: $mirror" "Suites: $suite" 'Components: main' "Signed-By: $key" >"$dir/parts/$suite.sources"
@@ -140,13 +141,13 @@ qemu_good() {
 # shellcheck disable=SC2120
 need_qemu() {
 	local program=${1:-${QEMU:-qemu-system-x86_64}} package=${2:-qemu-system-x86} codename list
-	case $TOP/ in /tmp/* | /run/* | /dev/shm/*)
-		die "$TOP is not there in a guest, which has a ${TOP%"${TOP#/*/}"} of its own" "move this directory elsewhere" ;;
+	case "$TOP/ $BUILD/" in /tmp/* | /run/* | /dev/shm/* | *' /tmp/'* | *' /run/'* | *' /dev/shm/'*)
+		die "$TOP and $BUILD: a guest has a /tmp, /run and /dev/shm of its own" "move this directory, or BUILD=, elsewhere" ;;
 	esac
 	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 	if ! qemu_good "$program" && [ "$codename" = bookworm ] && apt_suite "$codename-backports"; then
 		list=$BUILD/apt/$me.$codename-backports.deb/parts
-		cp /etc/apt/sources.list.d/*.sources "$list/" 2>/dev/null
+		cp /etc/apt/sources.list.d/* "$list/" 2>/dev/null
 		[ ! -s /etc/apt/sources.list ] || cp /etc/apt/sources.list "$list/main.list"
 		say "QEMU 8.1 or newer is needed: taking it from $codename-backports"
 		apt_get "${apt_suite[@]}" update >/dev/null 2>&1
@@ -185,7 +186,7 @@ base_of() {
 logged() {
 	local label=$1 log=$2 ticker status
 	shift 2
-	while sleep 15 && kill -0 $$ 2>/dev/null; do say "$label: $(grep -c '^  [A-Z]' "$log") objects, $SECONDS s"; done >/dev/null &
+	while sleep 15 2>&- 9>&- && kill -0 $$ 2>/dev/null; do say "$label: $(grep -c '^  [A-Z]' "$log") objects, $SECONDS s"; done >/dev/null &
 	ticker=$!
 	"$@" >"$log" 2>&1 </dev/null
 	status=$?
@@ -268,13 +269,14 @@ need_kernel() {
 
 # The variant of the series for $KERNEL as one commit on the base, the same each time
 variant_commit() {
-	local dir
+	local dir status=0
 	dir=$(mktemp -d) && python3 -B "$SCRIPTS/series.py" "$KERNEL" "$dir" || return
 	export GIT_INDEX_FILE=$dir/index GIT_AUTHOR_NAME=variant GIT_AUTHOR_EMAIL=variant GIT_AUTHOR_DATE='@0 +0000'
 	export GIT_COMMITTER_NAME=variant GIT_COMMITTER_EMAIL=variant GIT_COMMITTER_DATE='@0 +0000'
 	git -C "$LINUX" read-tree base && cat "$dir"/*.patch "$dir"/tools/*.patch | git -C "$LINUX" apply --cached --whitespace=nowarn - &&
-		git -C "$LINUX" commit-tree -p base -m "$KERNEL" "$(git -C "$LINUX" write-tree)"
+		git -C "$LINUX" commit-tree -p base -m "$KERNEL" "$(git -C "$LINUX" write-tree)" || status=1
 	rm -r "$dir"
+	return $status
 }
 
 # Check the series out in $LINUX (build/linux); refuses to lose edits.

@@ -196,7 +196,7 @@ def patches_for(version):
 
 def source_files():
     """MAINTAINERS.snippet and every file of the source directories that git does not ignore."""
-    done = subprocess.run(['git', '-C', TOP, 'ls-files', '-z', '-co', '--exclude-standard', '--', SNIPPET, *HOMES.values()],
+    done = subprocess.run(['git', '-c', 'safe.directory=*', '-C', TOP, 'ls-files', '-z', '-co', '--exclude-standard', '--', SNIPPET, *HOMES.values()],
                           capture_output=True, check=False)
     names = done.stdout.decode().split('\0') if not done.returncode else \
         [SNIPPET] + [os.path.relpath(os.path.join(d, n), TOP) for h in HOMES.values() for d, _, files in os.walk(TOP + '/' + h) for n in files]

@@ -13,8 +13,8 @@ grep -qs irq_balance_ops "${BTF:-/sys/kernel/btf/vmlinux}" || skip_all "no CONFI
 [ -e "${BPF_OBJECTS:=$DIR}/hostile.bpf.o" ] || skip_all "no programs in $BPF_OBJECTS"
 insmod "$DIR/test_modules/known_cost.ko" || skip_all "no known_cost.ko"
 [ -d $PINS ] || mount -t bpf bpffs /sys/fs/bpf 2>/dev/null
-trap 'detach; rm -f /sys/fs/bpf/irq_balance_{life,slow}; rmdir /sys/fs/cgroup/irq_balance_bpf 2>/dev/null
-	rmmod known_cost; cleanup' EXIT
+trap 'detach; rm -f /sys/fs/bpf/irq_balance_{life,slow}
+	rmdir /sys/fs/cgroup/irq_balance_bpf 2>/dev/null; rmmod known_cost; cleanup' EXIT
 ktap_set_plan 28
 dmesg -C
 
