@@ -8,10 +8,10 @@ begin
 ktap_set_plan 12
 
 # refused FILE TEXT: with EINVAL, and the value stays
-refused() {
+refused() { # cat writes all lines at once, printf each by itself
 	local before after error
 	value "$1" before
-	error=$({ printf '%s\n' "$2" >"$1"; } 2>&1) && { ktap_print_msg "$1 took '$2'"; return 1; }
+	error=$({ cat <<<"$2" >"$1"; } 2>&1) && { ktap_print_msg "$1 took '$2'"; return 1; }
 	value "$1" after
 	if [[ $error != *"Invalid argument"* ]]; then
 		ktap_print_msg "$1: '$2': $error"
