@@ -89,8 +89,8 @@ sleep 2
 [ "$after" = "$(places "${SOURCES[@]}")" ] && [ "$(traced move)" = 0 ]
 result "off at run time: everything stays where it is" $?
 
-# A move of a lone hot interrupt gains nothing. What raises it has timers, which
-# are load too: they stay on one CPU.
+# A move of a lone hot interrupt gains nothing. The injector causes base load,
+# which the interrupt would avoid: it stays on one CPU.
 quiet
 find_sources 1
 [ ${#SOURCES[@]} = 1 ] || ktap_exit_fail_msg "no interrupt that can be raised"
@@ -98,7 +98,7 @@ state on
 sleep 1
 trace_clear
 load "$RATE" "${SOURCES[0]}"
-taskset -pc "${cpus[-1]}" "${LOADS[-1]}" >"$TMP/pinned" || ktap_exit_fail_msg "taskset: it is part of util-linux"
+taskset -pc "${cpus[-1]}" "${LOADS[-1]}" >"$TMP/pinned" || ktap_exit_fail_msg "needs taskset"
 [ "$BREAK" = move ] && restless
 sleep $STILL_S
 quiet
