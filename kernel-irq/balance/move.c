@@ -80,13 +80,13 @@ static bool irq_balance_chip_forbids(struct irq_desc *desc)
 /* A move would undo the user's choice of CPUs for the thread */
 static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 {
-	struct irqaction *action;
+	struct irqaction *first, *action;
 
-	for_each_action_of_desc(desc, action) {
-		/* As it is at the moment: the user may place it at any time */
-		if (action->thread && data_race(action->thread->user_cpus_ptr))
-			return true;
-	}
+	/* As it is at the moment: the user may place a thread at any time */
+	for_each_action_of_desc(desc, first)
+		for (action = first; action; action = action->secondary)
+			if (action->thread && data_race(action->thread->user_cpus_ptr))
+				return true;
 	return false;
 }
 
