@@ -164,7 +164,7 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 
 	/* A few chips write the mask and look up in it where an interrupt is: it is the user's */
 	if (unlikely(!cpumask_equal(before, affinity))) {
-		irq_data_get_irq_chip(data)->irq_set_affinity(data, before, false);
+		irq_do_set_affinity(data, before, false);
 		irq_data_update_affinity(data, before);
 		desc->balance->chip_mask = true;
 		return -EOPNOTSUPP;
