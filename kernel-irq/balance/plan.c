@@ -174,7 +174,7 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	if (!st->planned)
 		return;
 	if (irq->cpu == st->target) {
-		st->churn = st->moved && now < st->hold + irq_balance_ns(CHURN_MS) &&
+		st->churn = st->moved && st->hold && now < st->hold + irq_balance_ns(CHURN_MS) &&
 			    !bal->program ? min(st->churn + 1, CHURN_MAX) : 0;
 		st->moved = now;
 		WRITE_ONCE(st->hold, now + (irq_balance_ns(REST_MS) << st->churn));

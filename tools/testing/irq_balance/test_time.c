@@ -488,6 +488,29 @@ static void test_rest_times(void)
 	report("what moves again and again rests for 1, 2, 4, ... 64 s");
 }
 
+/* A rest that is void does not make the next one longer, soon after boot either. */
+static void test_void_rest(void)
+{
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	w.movable[0] = false;
+	world_pass(&w);
+	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
+	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
+	w.irqs[1].cpu = 0;
+	w.irqs[1].changed = true;
+	EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
+	w.irqs[1].changed = false;
+	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
+	EXPECT_EQ(w.state[1].moved, w.now);
+	EXPECT_EQ(w.state[1].hold - w.now, 1000 * MSEC);
+	finish(&w);
+	report("a new mask begins with a short rest");
+}
+
 /* All knowledge is void after a new start. */
 static void test_anew(void)
 {
@@ -947,6 +970,7 @@ void test_time(void)
 	test_why();
 	test_rest();
 	test_rest_times();
+	test_void_rest();
 	test_deaf();
 	test_given_up();
 	test_anew();
