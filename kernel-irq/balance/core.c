@@ -562,7 +562,7 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 
 	if (mode != IRQ_BALANCE_OFF && !irq_load_clock_is_good()) {
 		if (mode == IRQ_BALANCE_ON) {
-			pr_err("state: on needs a stable and fine-grained sched_clock(); observe is possible\n");
+			pr_warn("state: on needs a stable and fine-grained sched_clock(); observe is possible\n");
 			return -EOPNOTSUPP;
 		}
 		pr_warn("sched_clock() is unstable or coarse: so are the times that are shown\n");

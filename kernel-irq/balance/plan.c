@@ -574,7 +574,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	if (bal->last && elapsed < IRQ_BALANCE_WINDOW_MIN)
 		elapsed = 0;
 	if (elapsed)
-		bal->last = now;
+		WRITE_ONCE(bal->last, now);
 	bal->probe = bal->kicked ? 2 : bal->probe - !!bal->probe;
 	bal->kicked = false;
 	bal->nr_moves = 0;
