@@ -50,7 +50,7 @@
 #include "trace.h"
 
 /* A CPU without a free vector gets no newcomers for this long */
-#define IRQ_BALANCE_FULL_NS	(10ULL * NSEC_PER_SEC)
+#define IRQ_BALANCE_NO_VECTOR_NS	(10ULL * NSEC_PER_SEC)
 
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
@@ -179,7 +179,7 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 	if (!error || entry->moving)
 		return;
 	if (error == -ENOSPC)
-		irq_balance_map.cpus[entry->state.target].full_until = now + IRQ_BALANCE_FULL_NS;
+		irq_balance_map.cpus[entry->state.target].full_until = now + IRQ_BALANCE_NO_VECTOR_NS;
 	irq_balance_count_failure(irq_desc_get_irq(desc), entry->state.target, error);
 }
 
@@ -403,8 +403,8 @@ static unsigned long irq_balance_jiffies_until(u64 time)
 }
 
 /*
- * Sleep until @next, or until kicked, and for the shortest interval: moves that wait for an
- * interrupt need it. A freezing thread stops here, before suspend takes CPUs offline.
+ * Sleep until @next, or until kicked, but at least for the shortest interval: pending moves
+ * need an interrupt. A freezing thread stops here, before suspend takes CPUs offline.
  */
 static void irq_balance_sleep(u64 next)
 {
@@ -451,7 +451,7 @@ const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc)
 	return irq_balance_get_mode() == IRQ_BALANCE_OFF ? NULL : irq_balance_entry_of(desc);
 }
 
-/* The map is drawn anew, and a plan may be due. A CPU that goes is not active any more. */
+/* The map is drawn anew, and a plan may be due. A CPU that goes is inactive: no targets. */
 static int irq_balance_cpu_changed(unsigned int cpu)
 {
 	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))

@@ -9,8 +9,8 @@
  * Chips that may be programmed from any context are, by the caller. For
  * those with IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with
  * IRQD_BALANCE_PENDING, which the flow handlers test together with the user's pending
- * move, and applied by the next interrupt. The pending mask is not used: it is what readers
- * of the affinity mask are shown and what CPU hotplug makes the user's mask.
+ * move, and applied by the next interrupt. The pending mask is not used: smp_affinity
+ * shows it, and CPU hotplug turns it into the user's mask.
  *
  * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only, and never set
  * with IRQD_SETAFFINITY_PENDING. Whatever changes the route otherwise calls
@@ -90,7 +90,7 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 	return false;
 }
 
-/* Why an interrupt must not be moved, but for its mask: the caller has the usable CPUs */
+/* Why an interrupt must not be moved, other than by its mask: core.c sees to that */
 enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
@@ -162,7 +162,7 @@ static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 	ret = irq_do_set_affinity(data, cpumask_of(cpu), false);
 	desc->balance->moving = false;
 
-	/* A few chips write the mask and look up in it where an interrupt is: it is the user's */
+	/* A few chips write the mask, and read their route from it. But the mask is the user's. */
 	if (unlikely(!cpumask_equal(before, affinity))) {
 		irq_do_set_affinity(data, before, false);
 		irq_data_update_affinity(data, before);
@@ -224,7 +224,7 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 	struct irq_balance_desc *b = desc->balance;
 	int ret = irq_balance_may_move(desc, cpu);
 
-	/* Not begun: the outcome of the move before is still to be collected */
+	/* Nothing begins, so @error stays the outcome of the last move, not collected yet */
 	if (ret == -EPERM)
 		return ret;
 	b->error = ret;
@@ -301,7 +301,7 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
 
 /*
  * Cancel the balancer's pending move: for everything else that sets the route, before it
- * does. Under desc->lock, but for a kernel that takes its interrupts down for the next one.
+ * does. Under desc->lock, but for kexec, which takes the interrupts down.
  */
 void irq_balance_cancel(struct irq_desc *desc)
 {

@@ -11,8 +11,8 @@
 struct irq_work;
 
 /*
- * Whether an interrupt may be moved, or why not. If several reasons apply the first
- * one is given. The words are interface of sysfs, tracepoints and tools.
+ * Whether an interrupt may be moved, or why not. If several reasons apply one of
+ * them is given. The words are interface of sysfs, tracepoints and tools.
  */
 #define IRQ_BALANCE_STATUSES(x)							\
 	x(MOVABLE,	"movable")						\
@@ -47,7 +47,7 @@ extern const struct attribute_group irq_balance_irq_group;
 
 /* The mover's state of one interrupt, the first member of struct irq_balance_entry */
 struct irq_balance_desc {
-	unsigned int	target;		/* of the move that is pending or @followed */
+	unsigned int	target;		/* of a pending move, or where polls @followed the user's */
 	int		error;		/* outcome of the last move */
 	bool		opted_out;	/* by the user */
 	bool		followed;	/* a move is pending, NAPI polls are at @target already */

@@ -4,7 +4,7 @@
  *
  * A pass takes in what each interrupt has cost, brings the loads up to date, has place.c
  * search for a placement, and asks for those of its moves that gain enough: see
- * irq_balance_judge(), and irq_balance_need() in place.h. The rules, with an example,
+ * irq_balance_assess(), and irq_balance_need() in place.h. The rules, with an example,
  * are in Documentation/admin-guide/irq-balance.rst, "How it decides".
  */
 #include <linux/bitmap.h>
@@ -356,7 +356,7 @@ static u64 irq_balance_product(u64 a, u64 b)
 	return min(a >> 10, 1ULL << 24) * min(b >> 10, 1ULL << 24);
 }
 
-/* Sums up loads and errors of the CPUs that moves connect, before and after */
+/* Whether moves gain enough, with their errors: together for all CPUs that they connect */
 static void irq_balance_assess(struct irq_balance_work *w)
 {
 	struct irq_balance_item *it, *end = w->items + w->nr;

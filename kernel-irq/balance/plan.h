@@ -19,7 +19,7 @@
 struct irq_balance_work;
 
 /*
- * All settings: name, value at boot, least and greatest value.
+ * All settings that are numbers: name, value at boot, least and greatest value.
  *
  *   heavy		per mille of a CPU of capacity 1024 from which an interrupt is heavy
  *   min_gain		per mille of a CPU's load that a plan has to gain
