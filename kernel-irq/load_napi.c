@@ -98,15 +98,15 @@ static bool irq_load_has_napi(unsigned int irq)
 	return false;
 }
 
-/* Looks at all interrupts, so not more often than once per jiffy and CPU */
+/* Looks at all interrupts, so 50 times per second and CPU at most */
 static void irq_load_guess(const struct napi_struct *napi)
 {
 	unsigned int irq, found = 0, count, most = 0;
 	struct msi_desc *msi;
 	struct irq_desc *desc;
 
-	if (!napi->dev || !napi->dev->dev.parent ||
-	    !(jiffies - this_cpu_read(irq_load_cpu.guessed)))
+	if (!napi->dev || !napi->dev->dev.parent || !READ_ONCE(napi->napi_id) ||
+	    jiffies - this_cpu_read(irq_load_cpu.guessed) < HZ / 50)
 		return;
 	this_cpu_write(irq_load_cpu.guessed, jiffies);
 
