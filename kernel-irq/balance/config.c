@@ -162,7 +162,8 @@ bool irq_balance_is_banned(struct irq_desc *desc)
 		if (!kstrtouint(word, 10, &number) && number == irq_desc_get_irq(desc))
 			return true;
 		for_each_action_of_desc(desc, action) {
-			if (action->name && glob_match(word, action->name))
+			if (action->name &&
+			    (glob_match(word, action->name) || !strcmp(word, action->name)))
 				return true;
 		}
 	}
