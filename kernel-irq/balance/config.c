@@ -9,7 +9,7 @@
  *
  * A CPU list has commas of its own, so cpus= takes what is left of the parameter. A
  * parameter with a mistake is logged and changes nothing, except that the word "off"
- * anywhere in it holds.
+ * anywhere in it holds, and "observe" before the mistake.
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
@@ -208,10 +208,9 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 		}
 		ret = irq_balance_boot_word(&next, &next_mode, strsep(&words, ","));
 	}
-	if (!ret) {
+	if (!ret)
 		*set = next;
-		*mode = next_mode;
-	}
+	*mode = ret ? min(*mode, next_mode) : next_mode;
 	if (off)
 		*mode = IRQ_BALANCE_OFF;
 }
