@@ -466,14 +466,14 @@ static unsigned int irq_balance_judge(struct irq_balance *bal)
 	return moves;
 }
 
-/* Finds a placement that is worth its moves; the thorough search only if a quick one finds one */
+/* Finds a placement that is worth its moves; thoroughly if a quick search was quick and found one */
 static void irq_balance_search(struct irq_balance *bal)
 {
 	struct irq_balance_work *w = bal->work;
 	bool hope = irq_balance_place(w, IRQ_BALANCE_LOOK + 200 * w->nr_cpus);
 	unsigned int moves = irq_balance_judge(bal);
 
-	if (moves && !bal->observe && w->spent < IRQ_BALANCE_THOROUGH) {
+	if (moves && !bal->observe && w->spent < IRQ_BALANCE_THOROUGH / 4) {
 		irq_balance_place(w, IRQ_BALANCE_THOROUGH);
 		moves = irq_balance_judge(bal);
 	}
