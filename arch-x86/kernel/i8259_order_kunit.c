@@ -60,7 +60,7 @@ static void test_parse_good(struct kunit *test)
 		{ "3,14",	{ I8259_MODE_FIXED, { 3, 14 } } },
 		{ "0,8\n",	{ I8259_MODE_FIXED, { 0, 8 } } },
 		{ "7,15",	{ I8259_MODE_FIXED, { 7, 15 } } },
-		{ "07,09",	{ I8259_MODE_FIXED, { 7, 9 } } },
+		{ "007,09",	{ I8259_MODE_FIXED, { 7, 9 } } },
 		{ "auto\n",	{ I8259_MODE_AUTO, { 0, 8 } } },
 		{ "off",	{ I8259_MODE_DEFAULT, { 0, 8 } } },
 		{ "default\n",	{ I8259_MODE_DEFAULT, { 0, 8 } } },
