@@ -469,25 +469,24 @@ static void irq_balance_solve(struct irq_balance_work *w)
 	irq_balance_settle(w);
 }
 
-/* A node whose worst CPU is too full lets its devices' interrupts go, one by one */
+/* Nodes whose worst CPU is too full let their devices' interrupts go */
 static bool irq_balance_spill(struct irq_balance_work *w)
 {
-	u32 i, worst = IRQ_BALANCE_NOWHERE;
+	bool spilled = false;
+	u32 i;
 
 	for (i = 0; i < w->nr; i++) {
 		const struct irq_balance_item *it = &w->items[i];
-		u8 flags = w->flags[it->first];
+		u8 *flags = &w->flags[it->first];
 
 		if (it->held && it->place >= it->first && it->place < it->end &&
-		    !(flags & IRQ_BALANCE_OPEN) &&
-		    w->load[it->place] > (flags & IRQ_BALANCE_AWAY ? NODE_BACK : NODE_LIMIT) &&
-		    (worst == IRQ_BALANCE_NOWHERE || w->load[it->place] > w->load[worst]))
-			worst = it->place;
+		    !(*flags & IRQ_BALANCE_OPEN) &&
+		    w->load[it->place] > (*flags & IRQ_BALANCE_AWAY ? NODE_BACK : NODE_LIMIT)) {
+			*flags |= IRQ_BALANCE_OPEN;
+			spilled = true;
+		}
 	}
-	if (worst == IRQ_BALANCE_NOWHERE)
-		return false;
-	w->flags[w->first[IRQ_BALANCE_NODE][worst]] |= IRQ_BALANCE_OPEN;
-	return true;
+	return spilled;
 }
 
 /* Brings remote items back where that makes the worst CPU no worse */
@@ -560,7 +559,7 @@ static bool irq_balance_hope(const struct irq_balance_work *w)
 
 /*
  * Finds the placement. Nodes hold their devices' interrupts at first. Those whose
- * worst CPU passes the limit let go, the worst first, and the search begins again. If
+ * worst CPU passes the limit let go, in this pass, and the search begins again. If
  * bringing remote interrupts back would make the worst CPU worse, they may stay.
  * Returns false if no CPU could gain enough; then everything is at home.
  */
@@ -572,8 +571,6 @@ bool irq_balance_place(struct irq_balance_work *w, u32 effort)
 	irq_balance_home(w);
 	w->worst = irq_balance_top(w);
 	w->spent = 0;
-	for (i = 0; i < w->nr_cpus; i++)
-		w->flags[i] &= ~IRQ_BALANCE_OPEN;
 	for (; again; first = false) {
 		bool remote = false;
 
@@ -584,9 +581,6 @@ bool irq_balance_place(struct irq_balance_work *w, u32 effort)
 		w->until = min(w->spent + effort, EFFORT_MAX);
 		irq_balance_solve(w);
 		again = irq_balance_spill(w);
-		/* No time to see whether others are relieved when the worst lets go */
-		while (w->spent >= 8 * IRQ_BALANCE_LOOK && again && irq_balance_spill(w))
-			;
 		if (again)
 			continue;
 		if (relaxed)
