@@ -149,6 +149,54 @@ static u64 gain_of(const struct world *w, const struct irq_balance_irq *irq)
 	return before - min(before, after);
 }
 
+/*
+ * The gain rule without errors: the worst of the CPUs that moves connect has to gain
+ * enough. Moves off a forbidden CPU, or back to a node, make good for all that they connect.
+ */
+static bool gains_enough(const struct world *w)
+{
+	unsigned int root[WORLD_CPUS], i, cpu, old;
+	u64 before[WORLD_CPUS] = { 0 }, after[WORLD_CPUS] = { 0 }, load[WORLD_CPUS], need;
+	bool good[WORLD_CPUS] = { false };
+
+	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
+		root[cpu] = cpu;
+		load[cpu] = w->cpus[cpu].load;
+	}
+	for (i = 0; i < w->nr_irqs; i++) {
+		const struct irq_balance_irq *irq = &w->irqs[i];
+
+		if (irq->target == irq->cpu)
+			continue;
+		load[irq->cpu] -= irq->load * 1024 / w->cpus[irq->cpu].capacity;
+		load[irq->target] += irq->load * 1024 / w->cpus[irq->target].capacity;
+		old = root[irq->cpu];
+		for (cpu = 0; cpu < w->nr_cpus; cpu++) {
+			if (root[cpu] == old)
+				root[cpu] = root[irq->target];
+		}
+	}
+	for (i = 0; i < w->nr_irqs; i++) {
+		if (w->irqs[i].reason == IRQ_BALANCE_WHY_AFFINITY ||
+		    w->irqs[i].reason == IRQ_BALANCE_WHY_LOCALITY)
+			good[root[w->irqs[i].target]] = true;
+	}
+	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
+		before[root[cpu]] = max(before[root[cpu]], w->cpus[cpu].load);
+		after[root[cpu]] = max(after[root[cpu]], load[cpu]);
+	}
+	for (i = 0; i < w->nr_irqs; i++) {
+		cpu = root[w->irqs[i].target];
+		if (w->irqs[i].target == w->irqs[i].cpu || good[cpu])
+			continue;
+		need = max(before[cpu] / 1000 * w->set.min_gain, w->set.heavy * 500000ULL);
+		/* Loads are rounded */
+		if (before[cpu] + before[cpu] / 10000 < after[cpu] + need)
+			return false;
+	}
+	return true;
+}
+
 /**
  * world_pass - make one pass now and execute its moves
  * @w:		world
@@ -211,6 +259,9 @@ unsigned int world_pass(struct world *w)
 			forced = true;
 	}
 	check(w, !asked, "wrong number of moves");
+	/* Light ones count for more beside one that fills its CPU */
+	check(w, w->wrong || full || w->bal.program || gains_enough(w),
+	      "a move that gains too little");
 	check(w, !w->cpus[w->nr_cpus].base.seen, "measured a CPU behind the last");
 	check(w, w->bal.next > w->now, "next pass in the past");
 	check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe,
