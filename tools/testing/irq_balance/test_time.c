@@ -514,6 +514,7 @@ static void test_void_rest(void)
 /* All knowledge is void after a new start. */
 static void test_anew(void)
 {
+	static const struct irq_balance_program program;
 	struct world w;
 	u32 before;
 
@@ -523,7 +524,10 @@ static void test_anew(void)
 	settle(&w);
 	EXPECT_EQ(w.moves, 1);
 	before = w.bal.generation;
+	w.bal.program = &program;
 	irq_balance_init(&w.bal, w.work, WORLD_IRQS, w.nr_cpus);
+	EXPECT(w.bal.program == &program);
+	w.bal.program = NULL;
 	EXPECT_EQ(w.bal.generation, before + 1);
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	world_pass(&w);
