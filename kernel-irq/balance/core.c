@@ -179,7 +179,8 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 	if (!error || entry->moving)
 		return;
 	if (error == -ENOSPC)
-		irq_balance_map.cpus[entry->state.target].full_until = now + IRQ_BALANCE_NO_VECTOR_NS;
+		irq_balance_map.cpus[entry->state.target].full_until =
+			now + IRQ_BALANCE_NO_VECTOR_NS;
 	irq_balance_count_failure(irq_desc_get_irq(desc), entry->state.target, error);
 }
 

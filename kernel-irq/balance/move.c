@@ -82,9 +82,9 @@ static bool irq_balance_user_placed_thread(struct irq_desc *desc)
 {
 	struct irqaction *first, *action;
 
-	/* As it is at the moment: the user may place a thread at any time */
 	for_each_action_of_desc(desc, first)
 		for (action = first; action; action = action->secondary)
+			/* As it is at the moment: the user may place a thread at any time */
 			if (action->thread && data_race(action->thread->user_cpus_ptr))
 				return true;
 	return false;

@@ -466,7 +466,7 @@ static unsigned int irq_balance_judge(struct irq_balance *bal)
 	return moves;
 }
 
-/* Finds a placement that is worth its moves; thoroughly if a quick search was quick and found one */
+/* Finds a placement that is worth its moves; thoroughly if a quick search soon found one */
 static void irq_balance_search(struct irq_balance *bal)
 {
 	struct irq_balance_work *w = bal->work;
