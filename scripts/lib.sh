@@ -170,7 +170,7 @@ need_space() {
 
 kernel_version() {
 	awk '$1 == "VERSION" { v = $3 } $1 == "PATCHLEVEL" { p = $3 } $1 == "SUBLEVEL" { s = $3 }
-		NR > 10 { exit } END { if (v == "") exit 1; print v "." p "." s + 0 }' "$1/Makefile" 2>/dev/null
+		NR > 10 { exit } END { if (v "." p !~ /^[0-9]+\.[0-9]+$/) exit 1; print v "." p "." s + 0 }' "$1/Makefile" 2>/dev/null
 }
 
 # The value of a key of patches/base, or of patches/compat/X.Y/base after base_of X.Y
