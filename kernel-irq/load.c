@@ -23,8 +23,8 @@
  * A shared line is one load. A handler that demultiplexes other interrupts contains
  * their time. Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not
  * charged: it runs the handlers of lines that may be innocent. Per-CPU
- * interrupts, NMIs, chained and nested ones do not pass handle_irq_event(), or
- * cannot be moved.
+ * interrupts, NMIs, chained, nested and untracked ones do not pass
+ * handle_irq_event(), or cannot be moved.
  */
 #include <linux/delay.h>
 #include <linux/irq.h>
@@ -158,6 +158,8 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	s64 wall = irq_load_since(now, span->start), spent = wall, more;
+	/* An interrupt may change it */
+	u64 nr = READ_ONCE(c->mean_nr);
 
 	/* Others ran in it: the scheduler knows what was left */
 	if (current->nvcsw + current->nivcsw != span->switches)
@@ -168,8 +170,8 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 		spent -= irq_load_softirqs_end(span);
 	/* The count has nested ones, too, and on some architectures timers and IPIs */
 	more = (long)(kstat_cpu_irqs_sum(smp_processor_id()) - c->timed - span->irqs);
-	if (more > 0 && c->mean_nr)
-		spent -= div64_u64(more * c->mean_ns, c->mean_nr);
+	if (more > 0 && nr)
+		spent -= div64_u64(more * c->mean_ns, nr);
 	return min(spent, wall);
 }
 
@@ -255,7 +257,7 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 	irqreturn_t ret;
 	u64 now;
 
-	scoped_guard(preempt) {
+	scoped_guard(irqsave) {
 		thread = this_cpu_ptr(&irq_load_cpu.thread);
 		/* Of a thread that was preempted or sleeps, and may be gone */
 		outer = *thread;
@@ -267,7 +269,7 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 
 	ret = fn(desc, action);
 
-	scoped_guard(preempt) {
+	scoped_guard(irqsave) {
 		now = local_clock();
 		thread = this_cpu_ptr(&irq_load_cpu.thread);
 		if (thread->task == current)

@@ -96,6 +96,7 @@ struct irq_load_cpu {
 	atomic64_t		base;		/* softirq time that belongs to no interrupt */
 	unsigned long		polled;		/* jiffies when a poll last marked a line */
 	unsigned long		guessed;	/* jiffies when irq_load_guess() last looked */
+	unsigned long		guess_gap;	/* and for how long it does not look again */
 	struct irq_load_vector	vector[NR_SOFTIRQS];
 };
 

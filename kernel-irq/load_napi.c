@@ -98,7 +98,7 @@ static bool irq_load_has_napi(unsigned int irq)
 	return false;
 }
 
-/* Looks at all interrupts, so 50 times per second and CPU at most */
+/* Looks at all interrupts, so 50 times per second and CPU at most, once if in vain */
 static void irq_load_guess(const struct napi_struct *napi)
 {
 	unsigned int irq, found = 0, count, most = 0;
@@ -106,7 +106,7 @@ static void irq_load_guess(const struct napi_struct *napi)
 	struct irq_desc *desc;
 
 	if (!napi->dev || !napi->dev->dev.parent || !READ_ONCE(napi->napi_id) ||
-	    jiffies - this_cpu_read(irq_load_cpu.guessed) < HZ / 50)
+	    jiffies - this_cpu_read(irq_load_cpu.guessed) < this_cpu_read(irq_load_cpu.guess_gap))
 		return;
 	this_cpu_write(irq_load_cpu.guessed, jiffies);
 
@@ -126,6 +126,7 @@ static void irq_load_guess(const struct napi_struct *napi)
 			found = irq_desc_get_irq(desc);
 		}
 	}
+	this_cpu_write(irq_load_cpu.guess_gap, found ? HZ / 50 : HZ);
 	if (found)
 		irq_load_vote(napi, found);
 }
