@@ -77,19 +77,6 @@ static bool irq_balance_chip_forbids(struct irq_desc *desc)
 	       cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1;
 }
 
-/* A move would undo the user's choice of CPUs for the thread */
-static bool irq_balance_user_placed_thread(struct irq_desc *desc)
-{
-	struct irqaction *first, *action;
-
-	for_each_action_of_desc(desc, first)
-		for (action = first; action; action = action->secondary)
-			/* As it is at the moment: the user may place a thread at any time */
-			if (action->thread && data_race(action->thread->user_cpus_ptr))
-				return true;
-	return false;
-}
-
 /* Why an interrupt must not be moved, other than by its mask: core.c sees to that */
 enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 {
@@ -128,8 +115,6 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 		return IRQ_BALANCE_OPTED_OUT;
 	if (irq_load_is_polled(desc))
 		return IRQ_BALANCE_POLLED;
-	if (irq_balance_user_placed_thread(desc))
-		return IRQ_BALANCE_PINNED;
 	if (irqd_is_setaffinity_pending(data))
 		return IRQ_BALANCE_USER_MOVE;
 
@@ -341,7 +326,7 @@ unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu)
 
 	lockdep_assert_held(&desc->lock);
 
-	if (!desc->action || irqd_is_per_cpu(data) || irq_balance_user_placed_thread(desc))
+	if (!desc->action || irqd_is_per_cpu(data))
 		return cpu;
 
 	if (irqd_has_set(data, IRQD_BALANCE_PENDING))

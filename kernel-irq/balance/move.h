@@ -32,7 +32,7 @@ struct irq_work;
 	x(POLLED,	"polled")	/* by a task, so its load is not known */\
 	x(USER_MOVE,	"user-move")	/* a write to the mask is pending */	\
 	x(BANNED,	"banned")	/* in the user's list */		\
-	x(PINNED,	"pinned")	/* by the mask, or by its thread's mask */
+	x(PINNED,	"pinned")	/* by the mask */
 
 #define IRQ_BALANCE_ENUM(name, word)	IRQ_BALANCE_##name,
 

@@ -622,26 +622,6 @@ static void thread_follows(struct kunit *test)
 	}
 }
 
-/* A handler that is forced into a thread may have two: the secondary action has the other */
-static void thread_that_the_user_placed_pins(struct kunit *test)
-{
-	struct task_struct *task = kunit_kzalloc(test, sizeof(*task), GFP_KERNEL);
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	struct irqaction *action = fake->desc->action;
-	struct irqaction secondary = { .thread = task };
-
-	KUNIT_ASSERT_NOT_NULL(test, task);
-	task->user_cpus_ptr = &task->cpus_mask;
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
-	action->thread = task;
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_PINNED);
-	action->thread = NULL;
-	action->secondary = &secondary;
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_PINNED);
-	action->secondary = NULL;
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
-}
-
 static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(direct_moves_at_once),
 	KUNIT_CASE(deferred_waits_for_interrupt),
@@ -660,7 +640,6 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(notifier_gets_the_mask),
 	KUNIT_CASE(rmap_follows),
 	KUNIT_CASE(thread_follows),
-	KUNIT_CASE(thread_that_the_user_placed_pins),
 	{}
 };
 
