@@ -145,10 +145,14 @@ class Source:
 
 
 def check(record):
-    """A ValueError where a number of a recording cannot be one that irqload wrote."""
+    """An error where a value of a recording cannot be one that irqload wrote."""
     rows = record['irqs'] + record['cpus']
     for value in [record['seconds']] + [v for row in rows for v in row.values() if isinstance(v, (int, float))]:
         if not -1 <= value < 2 ** 63:
+            raise ValueError
+    for row in record['irqs']:
+        if not row['seconds'] > 0 or min(row[key] for key in SUMS) < 0 or type(row['irq']) is not int or \
+                not all(isinstance(row[key], str) for key in ('name', 'chip', 'cpus', 'status')):
             raise ValueError
     if record['format'] != FORMAT or not record['seconds'] > 0:
         raise ValueError
@@ -217,7 +221,7 @@ KEYS = {
     'thread': lambda row: -row['thread_ns'] / row['seconds'],
     'rate': lambda row: -row['count'] / row['seconds'],
     'ns': lambda row: -(per_interrupt(row) or 0),
-    'cpu': lambda row: (not row['cpus'], [int(p) if p.isdigit() else 0 for p in row['cpus'].replace('-', ',').split(',')],
+    'cpu': lambda row: (not row['cpus'], [int(p) if p.isdecimal() else 0 for p in row['cpus'].replace('-', ',').split(',')],
                         -cost(row) / row['seconds']),
     'irq': lambda row: row['irq'],
     'name': lambda row: (row['name'], row['irq']),

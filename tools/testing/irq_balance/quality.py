@@ -15,7 +15,10 @@ import argparse
 import math
 import sys
 
-from ortools.sat.python import cp_model
+try:
+    from ortools.sat.python import cp_model
+except ImportError:
+    cp_model = None
 
 import cases
 
@@ -136,6 +139,9 @@ def main():
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=5)
     args = parser.parse_args()
+    if not cp_model:
+        print("quality: this python has no ortools: pip install ortools", file=sys.stderr)
+        return 2
 
     failed = False
     for name, generate, nr in (("up to 16 CPUs", cases.generate, args.cases),

@@ -32,6 +32,9 @@ import time
 TRACING = '/sys/kernel/tracing'
 EVENT = re.compile(r'\s(\d+\.\d+):\s+(?:irq_balance:)?irq_balance_(\w+):\s+(.*)')
 LOAD_MAX, BASE_MAX = 2**33 - 1, 10**9
+# Numbers that replay takes; all others have 64 bits
+RANGES = {'capacity': (1, 1024), 'cpu': (0, 8191), 'from': (0, 8191), 'to': (0, 8191), 'irq': (0, 2**32 - 1),
+          'node': (-1, 65535), 'package': (0, 65535), 'llc': (0, 65535), 'core': (0, 65535)}
 # Numbers that each event has; irq has a status and a mask, move and propose a reason besides
 NUMBERS = {name: words.split() for name, words in {
     'cpu': 'cpu node package llc core capacity online usable time', 'irq': 'irq cpu node time load',
@@ -106,11 +109,12 @@ def fields(name, text):
     for word in NUMBERS.get(name, ()):
         if not re.fullmatch(r'-?[0-9]{1,20}', value.get(word, '')):
             raise ValueError('%s= and a number' % word)
+        low, high = RANGES.get(word, (-2**63, 2**64 - 1))
+        if not low <= int(value[word]) <= high:
+            raise ValueError('%s= %d to %d' % (word, low, high))
     for word, form in WORDS.get(name, {}).items():
         if not re.fullmatch(form, value.get(word, '')):
             raise ValueError('%s= and a value' % word)
-    if name == 'cpu' and not 1 <= int(value['capacity']) <= 1024:
-        raise ValueError('capacity= 1 to 1024')
     return value
 
 
@@ -121,7 +125,7 @@ class Pass:
         self.now, self.asked, self.generation = None, False, None
 
 
-def passes(text):
+def passes(text, where):
     """The passes of a capture, from the first that is complete."""
     found, now = [], Pass()
     for number, line in enumerate(text.splitlines(), 1):
@@ -142,14 +146,16 @@ def passes(text):
                 if found and now.generation != found[-1].generation:
                     # The balancer was switched, and has lost its history
                     found = []
-                if found and now.now <= found[-1].now:
-                    raise ValueError('a later now= than in the pass before')
+                if found and not found[-1].now < now.now < found[0].now + 2**50:
+                    raise ValueError('a later now= than in the pass before, within 13 days')
+                if now.cpus and not any(c['online'] == '1' for c in now.cpus.values()):
+                    raise ValueError('an online= CPU in each pass')
                 found.append(now)
                 now = Pass()
             elif name in ('move', 'propose') and found:
                 found[-1].moves.append((name, value))
         except ValueError as error:
-            die('line %d: cannot read this event, expected %s: %s' % (number, error, line.strip()),
+            die('%s:%d: cannot read this event, expected %s: %s' % (where, number, error, line.strip()),
                 'it should look as in /sys/kernel/tracing/events/irq_balance/*/format')
     while found and not (found[0].settings and found[0].cpus):
         found.pop(0)
@@ -230,8 +236,8 @@ def rates(machine, before, after):
     return load, base
 
 
-def convert(text):
-    found = passes(text)
+def convert(text, where):
+    found = passes(text, where)
     machine = Machine(found)
     out = ['# Recorded: %d passes' % len(found)]
     out.append('# set ' + ' '.join('%s=%s' % pair for pair in found[0].settings.items()))
@@ -242,7 +248,8 @@ def convert(text):
         # At least one apart, as epochs have to be
         ms = max(ms + 1, (one.now - found[0].now + 500000) // 1000000)
         out.append('epoch %d' % ms)
-        for cpu, value in sorted(one.cpus.items()):
+        # One has to stay online
+        for cpu, value in sorted(one.cpus.items(), key=lambda item: (item[1]['online'] != '1', item[0])):
             if cpu in machine.cpus and (value['online'] == '1') != (cpu in online):
                 out.append('%s %d' % ('online' if value['online'] == '1' else 'offline', cpu))
                 online ^= {cpu}
@@ -274,6 +281,8 @@ def verify(name):
     if not os.path.exists(program):
         die('replay is not built', 'make -C tools/testing/irq_balance')
     text, command = read(name), [program]
+    if not re.search('^# set ', text, re.M):
+        die('%s has no "# set": it is not a workload that record wrote' % name, 'make one: record -o FILE')
     for pair in (re.search(r'^# set (.*)$', text, re.M) or [0, ''])[1].split():
         command += ['--program', pair[8:]] if pair.startswith('program=') else ['--set', pair]
     if '# propose ' in text:
@@ -339,7 +348,9 @@ def main():
             text = read(0 if chosen.capture == '-' else chosen.capture)
         if chosen.save:
             write(chosen.save, text)
-        write(chosen.out or 1, convert(complete(text)))
+        write(chosen.out or 1, convert(complete(text), chosen.capture or 'trace'))
+    except KeyboardInterrupt:
+        return 130
     except OSError as error:
         die('%s: %s' % (error.filename or 'standard input or output', error.strerror))
     return 0

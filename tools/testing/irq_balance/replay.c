@@ -34,7 +34,7 @@ static void print_help(FILE *out)
 		fprintf(out, "  %-16s %u..%u, default %u\n", knobs[i].name,
 			knobs[i].min, knobs[i].max, knobs[i].def);
 	fputs("  state            on, off or observe, default on\n"
-	      "  cpus             list of CPUs, default all\n", out);
+	      "  cpus             list of CPUs of FILE, or all, the default\n", out);
 }
 
 /* The programs of bpf/ */
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	for (i = 1; i < (unsigned int)argc; i++) {
-		if (!strcmp(argv[i], "--help")) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			print_help(stdout);
 			return 0;
 		}
@@ -125,6 +125,9 @@ int main(int argc, char **argv)
 			opt.own_pace = true;
 		} else if (!strcmp(argv[i], "--program") && i + 1 < (unsigned int)argc) {
 			if (choose_program(&opt, argv[++i]))
+				return 2;
+		} else if (!strncmp(argv[i], "--program=", 10)) {
+			if (choose_program(&opt, argv[i] + 10))
 				return 2;
 		} else if (!strcmp(argv[i], "--set") && i + 1 < (unsigned int)argc &&
 		    nr < SETS_MAX) {
@@ -151,12 +154,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	ret = workload_read(&load, name, in, stderr);
-	if (in != stdin)
-		fclose(in);
 	for (i = 0; i < nr && !ret; i++) {
 		if (strncmp(sets[i], "cpus=", 5))
 			continue;
 		free(opt.cpus);
+		opt.cpus = NULL;
+		if (!strcmp(sets[i] + 5, "all"))
+			continue;
 		opt.cpus = calloc(BITS_TO_LONGS(load.nr_cpus), sizeof(*opt.cpus));
 		ret = !opt.cpus || workload_cpulist(&load, sets[i] + 5, opt.cpus);
 		if (ret)
@@ -170,7 +174,7 @@ int main(int argc, char **argv)
 	if (ret)
 		return 2;
 	if (fflush(stdout) || ferror(stdout)) {
-		fputs("replay: expected to be able to write\n", stderr);
+		perror("replay: standard output");
 		return 1;
 	}
 	return 0;

@@ -135,7 +135,8 @@ class Program(unittest.TestCase):
         for line in ('x', '1', '[]', 'null', text[:50], json.dumps(dict(good, format='irqload 2')), json.dumps(dict(good, irqs=[3])),
                      json.dumps(dict(good, seconds='1')), json.dumps(dict(good, cpus=None)), json.dumps(dict(good, seconds=float('nan'))),
                      json.dumps(dict(good, seconds=1e300)), json.dumps(dict(good, seconds=0)), text.splitlines()[0].replace('300', '9' * 40),
-                     '[' * 100000, '\x00'):
+                     '[' * 100000, '\x00', *(json.dumps(dict(good, irqs=[dict(good['irqs'][0], **wrong)])) for wrong in (
+                         {'irq': '3'}, {'name': None}, {'cpus': 0}, {'count': -1}, {'seconds': 0}))):
             with self.subTest(line[:40]):
                 self.refused('-:2', '--from', '-', '--once', text=text.splitlines()[0] + '\n' + line + '\n')
 

@@ -92,10 +92,15 @@ class Record(unittest.TestCase):
     def test_refusals(self):
         cases = (('', 'no complete pass'), (capture(e for e in events() if e[1] != 'cpu'), 'no complete pass'),
                  (capture(e for e in events() if e[0] < 1.01), 'one pass only'),
-                 (capture(events()).replace('now=', 'then='), 'line 7: cannot read this event, expected now='),
+                 (capture(events()).replace('now=', 'then='), '-:7: cannot read this event, expected now='),
                  (capture(events()).replace('capacity=1024', 'capacity=0'), 'expected capacity= 1 to 1024'),
                  (capture(events()).replace('mask=00000000,00000003', 'mask='), 'expected mask='),
                  (capture(events()).replace(' now=1040400000', ' now=1000000000'), 'a later now='),
+                 (capture(events()).replace(' now=1040400000', ' now=18446744073709551615'), 'a later now='),
+                 (capture(events()).replace('online=1', 'online=0'), 'an online= CPU'),
+                 (capture(events()).replace('cpu=1 ', 'cpu=-1 '), 'expected cpu= 0 to 8191'),
+                 (capture(events()).replace('irq=25 ', 'irq=-3 '), 'expected irq= 0 to'),
+                 (capture(events()).replace('node=-1 ', 'node=-2 '), 'expected node= -1 to'),
                  (capture(events()).replace(' to=1 ', ' to=x '), 'expected to='))
         for text, wanted in cases:
             with self.subTest(wanted):
@@ -103,6 +108,8 @@ class Record(unittest.TestCase):
                 self.assertEqual((status, out), (2, ''))
                 self.assertIn(wanted, said)
         self.assertEqual(record('', '--seconds')[0], 2)
+        status, out, said = record('', '--verify', __file__)
+        self.assertEqual((status, out), (2, ''), said)
 
 
 if __name__ == '__main__':

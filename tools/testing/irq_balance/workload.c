@@ -2,6 +2,7 @@
 /*
  * Read a workload. Errors are reported as FILE:LINE: expected ...
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -562,8 +563,10 @@ int workload_read(struct workload *load, const char *name, FILE *in, FILE *err)
 		if (!ret && r.nr)
 			ret = read_statement(&r);
 	}
-	if (!ret && ferror(in))
-		ret = wrong(&r, "to be able to read it");
+	if (!ret && ferror(in)) {
+		fprintf(err, "%s: %s\n", name, strerror(errno));
+		ret = -1;
+	}
 	if (!ret && r.stage != ENDED) {
 		r.line++;
 		ret = wrong(&r, "end");
