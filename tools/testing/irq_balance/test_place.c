@@ -285,6 +285,23 @@ static bool holds(u64 load)
 	return all;
 }
 
+static void test_node_split(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* CPUs of a node need not be neighbours. */
+	world_init(&w, 3);
+	for (i = 0; i < 3; i++)
+		w.cpus[i].node = i != 1;
+	w.irqs[world_irq(&w, 0, 300000000)].node = 1;
+	w.irqs[world_irq(&w, 0, 300000000)].node = 1;
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, 2);
+	finish(&w);
+	report("a node of CPUs that are no neighbours");
+}
+
 static void test_node_limit(void)
 {
 	EXPECT(holds(400000000));
@@ -616,6 +633,22 @@ static void test_cores_next(void)
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(used[i], 1);
 	finish(&w);
+	/* Both packages have 40 %, of the cores of two allowed CPUs one has none. */
+	world_init(&w, 12);
+	for (i = 0; i < 12; i++) {
+		w.cpus[i].package = i / 6;
+		w.cpus[i].llc = i / 6;
+		w.cpus[i].core = i / 2;
+	}
+	w.base[0] = 100000000;
+	w.base[6] = 400000000;
+	world_irq(&w, 3, 300000000);
+	world_irq(&w, 3, 300000000);
+	w.movable[0] = false;
+	w.mask[1][0] = BIT(1) | BIT(3) | BIT(9);
+	settle(&w);
+	EXPECT_EQ(w.irqs[1].cpu, 9);
+	finish(&w);
 	report("one per core on 2 x 2 x 2");
 }
 
@@ -884,6 +917,7 @@ void test_placement(void)
 	test_two_equal();
 	test_light();
 	test_node_holds();
+	test_node_split();
 	test_node_limit();
 	test_node_edge();
 	test_node_worst();

@@ -328,16 +328,17 @@ static void test_why(void)
 	EXPECT_EQ(world_run(&w, 3000), 0);
 	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_NODE);
 	finish(&w);
-	/* All CPUs are on its node: that does not hold it. */
-	world_init(&w, 2);
-	w.cpus[0].node = 0;
-	w.cpus[1].node = 0;
-	world_irq(&w, 0, 100000000);
-	w.irqs[0].node = 0;
+	/* All CPUs of its mask are on its node: that does not hold it. */
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++)
+		w.cpus[i].node = i >= 2;
+	world_irq(&w, 2, 100000000);
+	w.irqs[0].node = 1;
+	w.mask[0][0] = 12;
 	world_pass(&w);
 	EXPECT_EQ(world_run(&w, 3000), 0);
 	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_BEST);
-	w.cpus[1].full_until = ~0ULL;
+	w.cpus[3].full_until = ~0ULL;
 	world_run(&w, 500);
 	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
@@ -447,7 +448,11 @@ static void test_given_up(void)
 		world_step(&w, hold - w.now - 1);
 		EXPECT_EQ(w.state[0].planned, IRQ_BALANCE_WHY_NONE);
 	}
-	/* Once it moved, none of that counts. */
+	/* Once the user changed its mask, or it moved, none of that counts. */
+	w.irqs[0].changed = true;
+	world_pass(&w);
+	EXPECT_EQ(w.state[0].refused, 0);
+	w.irqs[0].changed = false;
 	w.deaf[0] = false;
 	EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
 	world_step(&w, 100 * MSEC);
@@ -530,6 +535,7 @@ static void test_anew(void)
 	w.bal.program = NULL;
 	EXPECT_EQ(w.bal.generation, before + 1);
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
+	EXPECT_EQ(w.bal.last, 0);
 	world_pass(&w);
 	EXPECT_EQ(w.state[0].load.age_ms + w.state[1].load.age_ms, 0);
 	EXPECT_EQ(w.state[0].moved + w.state[1].moved, 0);
@@ -568,6 +574,7 @@ static void test_nowhere(void)
 	EXPECT(!w.bal.busy);
 	EXPECT_EQ(w.irqs[0].load, 300000000);
 	EXPECT_EQ(w.cpus[0].load + w.cpus[1].load, 0);
+	w.cpus[2].capacity = 512;
 	w.irqs[0].cpu = 1;
 	w.irqs[0].node = -1;
 	w.state[0].away = false;
