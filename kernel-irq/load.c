@@ -257,6 +257,7 @@ irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc
 	irqreturn_t ret;
 	u64 now;
 
+	/* 32-bit machines read a sum in two halves: no interrupt may come between them */
 	scoped_guard(irqsave) {
 		thread = this_cpu_ptr(&irq_load_cpu.thread);
 		/* Of a thread that was preempted or sleeps, and may be gone */
