@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The arithmetic of the load map. Pure, so that KUnit and user space run what the
- * kernel runs. Times are ns of local_clock(). The clocks of two CPUs may differ: take
+ * The arithmetic of the load map: pure functions of numbers, which can be compiled for
+ * user space too. Times are ns of local_clock(). The clocks of two CPUs may differ: take
  * the difference of two stamps with irq_load_since() unless it is only compared.
  */
 #ifndef _KERNEL_IRQ_LOAD_CHARGE_H

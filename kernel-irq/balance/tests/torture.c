@@ -56,7 +56,7 @@ torture_param(int, shutdown_secs, 0, "Time after which to power off (s), 0: neve
 torture_param(int, break_rule, 0, "Rule to break, to see that it is noticed, 0: none");
 torture_param(int, verbose, 0, "Enable verbose debugging printk()s");
 
-/* Errors that break_rule= makes. All but the third are for the eyes of one check each. */
+/* Errors that break_rule= makes. Each is reported by one check, the third by several. */
 enum bt_break {
 	BREAK_NOTHING, BREAK_LOSE, BREAK_FORBIDDEN, BREAK_NARROW_MASK, BREAK_DEAD_CPU,
 	BREAK_TWICE, BREAK_LOSE_WRITE, BREAK_OPT_OUT, BREAK_MANAGED, BREAK_NOT_NOTIFIED,
@@ -446,7 +446,7 @@ static void bt_check(struct bt_source *s)
 
 	guard(raw_spinlock)(&s->lock);
 	if (cpu != s->route)
-		bt_fail(others, "irq %u is said to be on CPU%u, but is on %u", s->irq, cpu,
+		bt_fail(others, "irq %u is reported on CPU%u, but is on %u", s->irq, cpu,
 			s->route);
 }
 

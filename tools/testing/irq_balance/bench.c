@@ -169,11 +169,15 @@ static void print(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy
 	       (unsigned long long)fig->mean);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct figures fig;
 	unsigned int n;
 
+	if (argc > 1) {
+		fprintf(stderr, "usage: %s: time passes of the planner\n", argv[0]);
+		return 2;
+	}
 	puts("One pass from all interrupts on one CPU, minimum of 20.\n"
 	     "Loads are per mille of a CPU.\n"
 	     "  CPUs   irqs  heavy        us  moves    before   after   mean");

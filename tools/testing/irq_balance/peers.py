@@ -338,9 +338,9 @@ def plot(rows, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--plot")
+    parser.add_argument("--check", action="store_true", help="only compare the models with examples computed by hand")
+    parser.add_argument("--cases", type=int, default=100, help="how many (100)")
+    parser.add_argument("--plot", metavar="FILE", help="draw loads and moves into FILE")
     args = parser.parse_args()
     if args.check:
         return check()

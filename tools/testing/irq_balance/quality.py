@@ -134,10 +134,10 @@ def judge(name, ratios, moves):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cases", type=int, default=200)
-    parser.add_argument("--large", type=int, default=10, help="cases of up to 128 CPUs")
-    parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--cases", type=int, default=200, help="cases of up to 16 CPUs (200)")
+    parser.add_argument("--large", type=int, default=10, help="cases of up to 128 CPUs (10)")
+    parser.add_argument("--first", type=int, default=1, help="seed of the first case (1)")
+    parser.add_argument("--seconds", type=float, default=5, help="time of the solver for a case (5)")
     args = parser.parse_args()
     if not cp_model:
         print("quality: this python has no ortools: pip install ortools", file=sys.stderr)
