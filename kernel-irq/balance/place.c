@@ -30,12 +30,18 @@
 /* Domains are compared in units of 2^20 ns/s: a thousandth of a CPU */
 #define BUSY_SHIFT	20
 
+/* Whether a CPU is one that an item may be moved to, if its mask allows it and there is room */
+static bool irq_balance_in_range(const struct irq_balance_item *it, u32 pos)
+{
+	return pos >= it->first && pos < it->end;
+}
+
 /* Whether an item may be at a CPU; a CPU without room keeps what it has */
 bool irq_balance_may(const struct irq_balance_work *w, const struct irq_balance_item *it, u32 pos)
 {
 	if (pos == it->home)
 		return it->stay;
-	return pos >= it->first && pos < it->end && (w->flags[pos] & IRQ_BALANCE_ROOM) &&
+	return irq_balance_in_range(it, pos) && (w->flags[pos] & IRQ_BALANCE_ROOM) &&
 	       test_bit(w->cpu[pos], it->allowed);
 }
 
@@ -99,8 +105,6 @@ static bool irq_balance_apart(const struct irq_balance_work *w, u32 a, u32 b)
 	u32 level;
 
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
-		if (w->first[level][a] == w->first[level][b])
-			continue;
 		if (irq_balance_busier(w, level, b, a))
 			return true;
 		if (irq_balance_busier(w, level, a, b))
@@ -204,15 +208,14 @@ static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
 
 		if (w->spent >= w->until || (give && most <= w->enough))
 			break;
-		if (left > most ||
-		    w->low + ((it->load * w->fast) >> IRQ_BALANCE_SCALE_SHIFT) > most)
+		if (left > most)
 			continue;
 		for (pos = it->first; pos < it->end; pos++) {
 			u64 got, end;
 			bool apart;
 
 			w->spent++;
-			if (pos == from || w->load[pos] >= most || !irq_balance_may(w, it, pos))
+			if (w->load[pos] >= most || !irq_balance_may(w, it, pos))
 				continue;
 			got = w->load[pos] + irq_balance_cost(w, it->load, pos);
 			end = max(got, left);
@@ -226,8 +229,6 @@ static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
 			}
 			hlist_for_each_entry(jt, &w->items_at[pos], at) {
 				w->spent++;
-				if (jt->load >= it->load)
-					continue;
 				end = max(left + irq_balance_cost(w, jt->load, from),
 					  got - irq_balance_cost(w, jt->load, pos));
 				if (end >= most || !irq_balance_may(w, jt, from))
@@ -280,7 +281,7 @@ static bool irq_balance_relieve_pair(struct irq_balance_work *w, u32 from, u64 m
 		u64 load[] = { w->fixed[from], w->fixed[pos] }, where = 0;
 
 		w->spent++;
-		if (pos == from || load[1] > most)
+		if (pos == from)
 			continue;
 		nr = irq_balance_gather(w, from, pos, found);
 		if (nr > PAIR_MAX)
@@ -385,16 +386,14 @@ static void irq_balance_perturb(struct irq_balance_work *w)
 			if (!nr--)
 				break;
 		}
-		pos = from;
 		for (tries = 0; tries < w->nr_cpus; tries++) {
 			pos = w->cursor++ % w->nr_cpus;
-			if (pos != from && irq_balance_may(w, it, pos))
+			if (pos != from && irq_balance_may(w, it, pos)) {
+				irq_balance_put(w, it, pos);
+				from = pos;
 				break;
+			}
 		}
-		if (tries == w->nr_cpus)
-			continue;
-		irq_balance_put(w, it, pos);
-		from = pos;
 	}
 	w->spent += w->nr_cpus;
 }
@@ -427,16 +426,14 @@ static void irq_balance_iterate(struct irq_balance_work *w)
 }
 
 /* A load to get down to at best: all shared out by capacity, or the heaviest on the fastest CPU */
-static u64 irq_balance_bound(struct irq_balance_work *w)
+static u64 irq_balance_bound(const struct irq_balance_work *w)
 {
-	u64 total = 0, room = 0;
-	u32 pos, i;
+	u64 total = 0, room = 0, low = ~0ULL;
+	u32 pos, i, fast = ~0U;
 
-	w->low = ~0ULL;
-	w->fast = ~0U;
 	for (pos = 0; pos < w->nr_cpus; pos++) {
-		w->low = min(w->low, w->fixed[pos]);
-		w->fast = min(w->fast, w->scale[pos]);
+		low = min(low, w->fixed[pos]);
+		fast = min(fast, w->scale[pos]);
 	}
 
 	for (i = 0; i < w->nr; i++)
@@ -449,7 +446,7 @@ static u64 irq_balance_bound(struct irq_balance_work *w)
 	}
 	if (!room || !w->nr)
 		return 0;
-	return max(w->low + ((w->items[0].load * w->fast) >> IRQ_BALANCE_SCALE_SHIFT),
+	return max(low + ((w->items[0].load * fast) >> IRQ_BALANCE_SCALE_SHIFT),
 		   div_u64(total, (u32)room) * IRQ_BALANCE_CAPACITY);
 }
 
@@ -463,7 +460,6 @@ static void irq_balance_solve(struct irq_balance_work *w)
 	irq_balance_strip(w);
 	irq_balance_fill(w);
 	irq_balance_descend(w, false);
-	irq_balance_undo(w);
 	irq_balance_iterate(w);
 	irq_balance_undo(w);
 	irq_balance_settle(w);
@@ -479,8 +475,7 @@ static bool irq_balance_spill(struct irq_balance_work *w)
 		const struct irq_balance_item *it = &w->items[i];
 		u8 *flags = &w->flags[it->first];
 
-		if (it->held && it->place >= it->first && it->place < it->end &&
-		    !(*flags & IRQ_BALANCE_OPEN) &&
+		if (it->held && irq_balance_in_range(it, it->place) && !(*flags & IRQ_BALANCE_OPEN) &&
 		    w->load[it->place] > (*flags & IRQ_BALANCE_AWAY ? NODE_BACK : NODE_LIMIT)) {
 			*flags |= IRQ_BALANCE_OPEN;
 			spilled = true;
@@ -497,7 +492,7 @@ static void irq_balance_bring_back(struct irq_balance_work *w)
 	for (it = w->items; it < w->items + w->nr; it++) {
 		u32 from = it->place, pos;
 
-		if (!it->held || (from >= it->first && from < it->end))
+		if (!it->held || irq_balance_in_range(it, from))
 			continue;
 		pos = irq_balance_pick(w, it, w->worst);
 		if (pos == IRQ_BALANCE_NOWHERE ||
@@ -528,7 +523,7 @@ static bool irq_balance_bind(struct irq_balance_work *w, struct irq_balance_item
 		it->end = w->nr_cpus;
 		return false;
 	}
-	if (!it->stay || (it->home >= it->first && it->home < it->end) || relaxed)
+	if (!it->stay || irq_balance_in_range(it, it->home) || relaxed)
 		return false;
 	it->stay = false;
 	return true;

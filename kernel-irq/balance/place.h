@@ -85,10 +85,8 @@ struct irq_balance_work {
 	u8				*flags;		/* IRQ_BALANCE_ROOM, ... */
 	u32				*first[IRQ_BALANCE_NR_LEVELS];	/* of its domain */
 	struct irq_balance_domain	*domain[IRQ_BALANCE_NR_LEVELS];	/* of a first one */
-	u64				low;		/* least of @fixed */
 	u64				enough;		/* a worst CPU as good as the best */
 	u64				worst;		/* the worst CPU with everything at home */
-	u32				fast;		/* least of @scale */
 	u32				turn;		/* counts the items that were perturbed */
 	u32				cursor;		/* counts the CPUs they were tried at */
 	u32				spent;		/* steps of work in this pass */

@@ -649,6 +649,18 @@ static void test_cores_next(void)
 	settle(&w);
 	EXPECT_EQ(w.irqs[1].cpu, 9);
 	finish(&w);
+	/* Of two cores the less busy one is taken, not the CPU behind it that has least. */
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++)
+		w.cpus[i].core = i / 2;
+	w.base[0] = 120000000;
+	w.base[1] = 120000000;
+	w.base[2] = 115000000;
+	w.base[3] = 800000000;
+	world_irq(&w, 3, 100000000);
+	settle(&w);
+	EXPECT(w.irqs[0].cpu < 2);
+	finish(&w);
 	report("one per core on 2 x 2 x 2");
 }
 
