@@ -38,9 +38,6 @@
 /* The mean of a CPU's handlers covers the last one or two of these intervals */
 #define IRQ_LOAD_MEAN_NS	(NSEC_PER_SEC / 4)
 
-/* For how long an interrupt is marked after a NAPI poll outside of softirqs */
-#define IRQ_LOAD_POLLED		(2 * HZ)
-
 DEFINE_STATIC_KEY_FALSE(irq_load_key);
 DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
 
@@ -314,9 +311,8 @@ void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 bool irq_load_is_polled(struct irq_desc *desc)
 {
 	struct irq_load_line *line = irq_load_line_of(desc);
-	unsigned long polled = line ? READ_ONCE(line->polled) : 0;
 
-	return polled && jiffies - (polled - 1) < IRQ_LOAD_POLLED;
+	return line && irq_load_polled(line, jiffies) > IRQ_LOAD_POLLED / 2;
 }
 
 /*

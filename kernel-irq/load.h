@@ -18,6 +18,9 @@ typedef irqreturn_t (*irq_load_thread_fn_t)(struct irq_desc *desc, struct irqact
 /* Interrupts that share one softirq; more are not remembered */
 #define IRQ_LOAD_RAISERS	4
 
+/* Most that irq_load_polled() counts: two seconds of polls by tasks are forgotten as slowly */
+#define IRQ_LOAD_POLLED		(2U * HZ)
+
 /* Cost of an interrupt so far: handlers, softirqs on its behalf, threads */
 struct irq_load {
 	u64	time_ns;
@@ -35,8 +38,9 @@ struct irq_load_line {
 	struct irq_load		seen;		/* highest times that a reader saw */
 	u64			window_start;	/* when the present window was opened */
 	u64			window_total;	/* time of all kinds by then */
-	/* jiffies | 1 of the last NAPI poll by a thread or busy poller: not measured */
-	unsigned long		polled;
+	/* NAPI polls by threads or busy pollers, which are not measured: see irq_load_polled() */
+	u32			polled;
+	u32			polled_at;	/* jiffies of the last one */
 };
 
 /* One softirq on one CPU. "On request": as a timed handler has raised it. */
@@ -94,7 +98,6 @@ struct irq_load_cpu {
 	u64			soft_ns;	/* time of softirq runs that were timed */
 	u64			foreign_ns;	/* of polls in forced threads of others */
 	atomic64_t		base;		/* softirq time that belongs to no interrupt */
-	unsigned long		polled;		/* jiffies when a poll last marked a line */
 	unsigned long		guessed;	/* jiffies when irq_load_guess() last looked */
 	unsigned long		guess_gap;	/* and for how long it does not look again */
 	struct irq_load_vector	vector[NR_SOFTIRQS];
@@ -151,6 +154,17 @@ static inline void irq_load_free(struct irq_desc *desc)
 static inline bool irq_load_due(struct irq_desc *desc) { return false; }
 static inline void irq_load_free(struct irq_desc *desc) { }
 #endif
+
+/*
+ * Level of a leaky bucket: a jiffy with a poll by a task adds four, and one leaks in each jiffy.
+ * So it fills if more than a quarter of them have one, and some busy polling does not count.
+ */
+static inline u32 irq_load_polled(const struct irq_load_line *line, u32 now)
+{
+	u32 level = READ_ONCE(line->polled);
+
+	return level - min(level, now - READ_ONCE(line->polled_at));
+}
 
 /* Run an interrupt thread's handler, timed while measuring is on */
 static inline irqreturn_t irq_load_thread_fn(irq_load_thread_fn_t fn, struct irq_desc *desc,

@@ -131,21 +131,19 @@ static void irq_load_guess(const struct napi_struct *napi)
 		irq_load_vote(napi, found);
 }
 
-/* A poll by a thread or a busy poller: once per jiffy and CPU is enough */
+/* A poll by a thread or a busy poller: one per jiffy and line counts, whichever CPU wins */
 static void irq_load_mark_polled(const struct napi_struct *napi)
 {
 	struct irq_load_line *line;
+	u32 now = jiffies;
 	unsigned int irq;
 
 	guard(rcu)();
 	irq = irq_load_napi_irq(napi);
-	if (!irq || !(jiffies - this_cpu_read(irq_load_cpu.polled)))
-		return;
-
-	line = irq_load_get_line(irq);
-	if (line) {
-		WRITE_ONCE(line->polled, jiffies | 1);
-		this_cpu_write(irq_load_cpu.polled, jiffies);
+	line = irq ? irq_load_get_line(irq) : NULL;
+	if (line && READ_ONCE(line->polled_at) != now) {
+		WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + 4, IRQ_LOAD_POLLED));
+		WRITE_ONCE(line->polled_at, now);
 	}
 }
 

@@ -102,7 +102,7 @@ void irq_load_softirqs_begin(struct irq_load_span *span)
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 
 	span->soft_ns = force_irqthreads() ? c->foreign_ns : c->soft_ns;
-	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS && !force_irqthreads(); nr++)
 		span->softirqs[nr] = irq_load_untimed_runs(nr);
 }
 
