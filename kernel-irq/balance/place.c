@@ -563,6 +563,8 @@ bool irq_balance_place(struct irq_balance_work *w, u32 effort)
 	bool relaxed = false, first = true, again = true;
 	u32 i;
 
+	for (i = 0; i < w->nr_cpus; i++)
+		w->flags[i] &= ~IRQ_BALANCE_OPEN;
 	irq_balance_home(w);
 	w->worst = irq_balance_top(w);
 	w->spent = 0;

@@ -93,7 +93,7 @@ struct irq_balance_state {
  * persists from pass to pass: @base is kept in it.
  */
 struct irq_balance_cpu {
-	/* in: cumulative ns of interrupts and softirqs of no interrupt that is handed in */
+	/* in: cumulative ns of softirqs that belong to no interrupt that is handed in */
 	u64		time;
 	u32		capacity;	/* in: 1..1024, as arch_scale_cpu_capacity() */
 	int		node;		/* in: NUMA node or -1 */

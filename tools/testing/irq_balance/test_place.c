@@ -339,6 +339,40 @@ static void test_node_edge(void)
 	report("a node takes its devices back well below the limit");
 }
 
+/* What fits a node if it is searched thoroughly stays there, though a quick search fails */
+static void test_node_tight(void)
+{
+	unsigned int i, nr, left = 0, seed;
+	struct world w;
+	u64 sum;
+
+	for (seed = 1; seed <= 100; seed++) {
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		world_init(&w, 16);
+		for (i = 0; i < 16; i++) {
+			w.cpus[i].node = i / 8;
+			w.cpus[i].package = i / 8;
+			w.cpus[i].llc = i / 8;
+		}
+		nr = 24 + rnd(16);
+		for (i = 0, sum = 0; i < nr; i++) {
+			world_irq(&w, rnd(8), 250 + rnd(1000));
+			w.irqs[i].node = 0;
+			sum += w.load[i];
+		}
+		for (i = 0; i < nr; i++)
+			w.load[i] = w.load[i] * 8 * 790 * MSEC / sum;
+		world_step(&w, 100 * MSEC);
+		w.bal.asked = true;
+		world_step(&w, 200 * MSEC);
+		for (i = 0; i < nr; i++)
+			left += w.irqs[i].cpu >= 8;
+		finish(&w);
+	}
+	EXPECT_EQ(left, 0);
+	report("a node that is searched thoroughly holds what fits");
+}
+
 static void test_node_worst(void)
 {
 	static const u64 loads[] = { 600, 600, 380, 120, 100 };
@@ -932,6 +966,7 @@ void test_placement(void)
 	test_node_split();
 	test_node_limit();
 	test_node_edge();
+	test_node_tight();
 	test_node_worst();
 	test_node_home();
 	test_hard_first();
