@@ -16,6 +16,7 @@
 #include <linux/glob.h>
 #include <linux/init.h>
 #include <linux/irq.h>
+#include <linux/jhash.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -29,6 +30,7 @@ static DEFINE_RAW_SPINLOCK(irq_balance_list_lock);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
 /* Numbers and patterns of action names, each with its NUL, and an empty one; NULL: none */
 static char *irq_balance_bans;
+static u32 irq_balance_bans_written;
 
 /* Into the command line, of which each parameter has a copy that it may change */
 static char *irq_balance_boot_options __initdata;
@@ -129,9 +131,11 @@ int irq_balance_set_bans(const char *list, const char *where)
 	}
 
 	/* Read under either of them */
-	scoped_guard(mutex, &irq_balance_pass_mutex)
-		scoped_guard(raw_spinlock_irq, &irq_balance_list_lock)
-			swap(irq_balance_bans, bans);
+	scoped_guard(mutex, &irq_balance_pass_mutex) {
+		guard(raw_spinlock_irq)(&irq_balance_list_lock);
+		swap(irq_balance_bans, bans);
+		WRITE_ONCE(irq_balance_bans_written, irq_balance_bans_written + 1);
+	}
 	irq_balance_restrict();
 	return 0;
 }
@@ -148,14 +152,11 @@ int irq_balance_show_bans(char *buf)
 	return at + sysfs_emit_at(buf, at, "\n");
 }
 
-/* Whether the number of an interrupt or the name of one of its actions is banned */
-bool irq_balance_is_banned(struct irq_desc *desc)
+static bool irq_balance_match_bans(struct irq_desc *desc)
 {
 	struct irqaction *action;
 	unsigned int number;
 	const char *word;
-
-	lockdep_assert_held(&desc->lock);
 
 	guard(raw_spinlock)(&irq_balance_list_lock);
 	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1) {
@@ -168,6 +169,31 @@ bool irq_balance_is_banned(struct irq_desc *desc)
 		}
 	}
 	return false;
+}
+
+/*
+ * Whether the number of an interrupt or the name of one of its actions is banned. Long lists
+ * take long: the answer is kept until the list or a name changes.
+ */
+bool irq_balance_is_banned(struct irq_desc *desc)
+{
+	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
+	u32 key = READ_ONCE(irq_balance_bans_written);
+	struct irqaction *action;
+
+	lockdep_assert_held(&desc->lock);
+
+	if (!READ_ONCE(irq_balance_bans))
+		return false;
+	for_each_action_of_desc(desc, action)
+		key = action->name ? jhash(action->name, strlen(action->name), key) : key;
+	if (!entry)
+		return irq_balance_match_bans(desc);
+	if (entry->ban_key != key) {
+		entry->banned = irq_balance_match_bans(desc);
+		entry->ban_key = key;
+	}
+	return entry->banned;
 }
 
 static int __init irq_balance_boot_word(struct irq_balance_settings *set,

@@ -27,6 +27,8 @@ struct irq_balance_entry {
 	struct irq_balance_desc		mover;		/* what the mover does */
 	struct irq_balance_state	state;		/* what the planner does */
 	bool				moving;		/* a move is under way */
+	bool				banned;		/* the answer of irq_balance_is_banned() */
+	u32				ban_key;	/* the names and the list that it is for */
 	unsigned long			allowed[];	/* affinity mask at this pass */
 };
 

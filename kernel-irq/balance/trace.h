@@ -163,7 +163,7 @@ DEFINE_EVENT(irq_balance_target, irq_balance_propose,
 	     TP_ARGS(irq)
 );
 
-/* A move did not happen: an error of irq_balance_move_result() or bpf_irq_balance_check() */
+/* A move did not happen: the error of the move, or of what a program proposed */
 TRACE_EVENT(irq_balance_fail,
 	    TP_PROTO(unsigned int irq, unsigned int to, int error),
 	    TP_ARGS(irq, to, error),
