@@ -604,7 +604,7 @@ static int __init i8259_priority_setup(char *str)
 }
 early_param("i8259_priority", i8259_priority_setup);
 
-/* Late, when each line has its final chip. */
+/* Late, when each line has its final chip, and sched_clock() may be stable. */
 static int __init i8259_priority_init(void)
 {
 	struct i8259_choice choice;
@@ -633,4 +633,4 @@ static int __init i8259_priority_init(void)
 		kobject_put(kobj);
 	return ret;
 }
-late_initcall(i8259_priority_init);
+late_initcall_sync(i8259_priority_init);

@@ -182,6 +182,9 @@ uart)
 auto)
 	chose="i8259_priority: auto: order 0,8 -> .*permille"
 	if [ ! -s $sys/priority ]; then bad "no $sys"; exit 1; fi
+	check "auto at boot" "$(cat $sys/priority)" auto
+	dmesg | grep "i8259_priority: sched_clock" && bad "the clock is not trusted at boot"
+	echo default >$sys/priority
 	if ! printf auto >$sys/priority; then
 		bad "auto refused"
 	fi
