@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Shared by the scripts beside it, which source it.
-#   die REASON [NEXT STEP]         say why and what to do, exit 1
+#   die REASON [NEXT STEP]         say why and what to do, exit 1; misuse: the same for arguments, exit 2
 #   verdict STATUS NAME [FILE]     a result as TAP, with the end of FILE if it failed
-#   writable DIR                   make DIR, or refuse; also if this repository cannot be built there
+#   writable DIR                   make DIR, or refuse
 #   need_qemu                      sets $QEMU to a QEMU of 8.1 or newer
 #   need_space DIR MB              refuse if the disk is too full
 #   logged LABEL LOG COMMAND...    run it with its output in LOG, and show the progress
@@ -14,6 +14,11 @@ set -o pipefail
 unset CDPATH
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# make cannot build in a path with a blank
+if [ -z "${BUILD:-}" ] && [[ $TOP == *[[:space:]]* ]]; then
+	export BUILD=${XDG_CACHE_HOME:-$HOME/.cache}/irq-balance${TOP//[!A-Za-z0-9]/-}
+	echo "${0##*/}: the path of this repository has a blank: building in $BUILD" >&2
+fi
 BUILD=$(realpath -m "${BUILD:-$TOP/build}")
 LINUX=$(realpath -m "${LINUX:-$BUILD/linux}")
 SCRIPTS=$TOP/scripts
@@ -36,6 +41,11 @@ die() {
 	exit 1
 }
 
+misuse() {
+	(die "$@")
+	exit 2
+}
+
 verdict() { # status, name, file with the output
 	[ "$1" -eq 0 ] && echo "ok - $2" && return
 	echo "not ok - $2"
@@ -45,14 +55,14 @@ verdict() { # status, name, file with the output
 
 # The comment block at the head of the script is its help text.
 usage() {
-	awk 'NR > 1 && /^# SPDX/ { next } NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$0"
+	awk 'NR > 1 && /^# SPDX/ { next } NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$0" || exit 2
 	exit "${1:-0}"
 }
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
 writable() {
-	case $1$TOP in *[[:space:]]*) die "make cannot work in a path with a blank: $TOP, $1" "move this directory" ;; esac
+	case $1 in *[[:space:]]*) die "make cannot build in a path with a blank: $1" "name a directory for all that is made: BUILD=/elsewhere $me ..." ;; esac
 	mkdir -p "$1" 2>/dev/null && [ -w "$1" ] ||
 		die "cannot write in $1" "name a directory for all that is made: BUILD=/elsewhere $me ..."
 }
@@ -141,9 +151,6 @@ qemu_good() {
 # shellcheck disable=SC2120
 need_qemu() {
 	local program=${1:-${QEMU:-qemu-system-x86_64}} package=${2:-qemu-system-x86} codename list
-	case "$TOP/ $BUILD/" in /tmp/* | /run/* | /dev/shm/* | *' /tmp/'* | *' /run/'* | *' /dev/shm/'*)
-		die "$TOP and $BUILD: a guest has a /tmp, /run and /dev/shm of its own" "move this directory, or BUILD=, elsewhere" ;;
-	esac
 	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 	if ! qemu_good "$program" && [ "$codename" = bookworm ] && apt_suite "$codename-backports"; then
 		list=$BUILD/apt/$me.$codename-backports.deb/parts
@@ -180,7 +187,7 @@ kernels() { (cd "$TOP/patches" && sed -n 's/^kernel: \([0-9]*\.[0-9]*\).*/\1/p' 
 base_of() {
 	[ "$1" = "$(kernels | sed 's/.* //')" ] && return
 	BASE=$TOP/patches/compat/$1/base
-	[ -f "$BASE" ] || die "there is no variant of the series for Linux $1" "there is one for each of: $(kernels)"
+	[ -f "$BASE" ] || misuse "there is no variant of the series for Linux $1" "there is one for each of: $(kernels)"
 }
 
 logged() {
