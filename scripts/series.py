@@ -6,6 +6,7 @@ is touched, and no configuration of the user is read.
 """
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -282,8 +283,15 @@ def replace(path, data, executable=False):
     os.rename(path + '.new', path)
 
 
+def uninterrupted():
+    """Let signals wait until all is written."""
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def write_patches(new):
     """Make patches/ NEW; returns how many files changed."""
+    uninterrupted()
     old = dict(patch_files())
     changed = [name for name, data in new.items() if old.get(name) != data]
     for name in changed:
@@ -295,12 +303,13 @@ def write_patches(new):
 
 def guard(name, main):
     """Run MAIN; a Failure becomes a message and status 1."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()
     except Failure as failure:
         sys.exit('%s: %s' % (name, failure))
     except OSError as error:
-        sys.exit('%s: %s: %s' % (name, error.filename or '', error.strerror))
+        sys.exit('%s: %s: %s' % (name, error.filename or 'standard output', error.strerror))
     except KeyboardInterrupt:
         sys.exit(130)
 
