@@ -339,6 +339,44 @@ static void test_node_edge(void)
 	report("a node takes its devices back well below the limit");
 }
 
+/* A node of which the user allows no CPU does not hold, whatever CPU comes behind it */
+static void test_node_forbidden(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++)
+		w.cpus[i].node = i / 2;
+	for (i = 0; i < 2; i++) {
+		world_irq(&w, 2, 300000000);
+		only(&w, i, 2, 3);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, 5);
+	finish(&w);
+	report("a node without an allowed CPU does not hold");
+}
+
+/* All interrupts that the workspace has room for are heavy */
+static void test_exact_size(void)
+{
+	unsigned int i;
+	struct world w;
+
+	world_init(&w, 12);
+	for (i = 0; i < 12; i++)
+		world_irq(&w, 11, 50000000);
+	irq_balance_init(&w.bal, w.work, w.nr_irqs, w.nr_cpus);
+	settle(&w);
+	EXPECT_EQ(w.moves, 11);
+	EXPECT_EQ(world_worst(&w), 50000000);
+	finish(&w);
+	report("a workspace that is full");
+}
+
 /* What fits a node if it is searched thoroughly stays there, though a quick search fails */
 static void test_node_tight(void)
 {
@@ -966,6 +1004,8 @@ void test_placement(void)
 	test_node_split();
 	test_node_limit();
 	test_node_edge();
+	test_node_forbidden();
+	test_exact_size();
 	test_node_tight();
 	test_node_worst();
 	test_node_home();
