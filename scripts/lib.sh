@@ -234,7 +234,10 @@ configure() {
 	cmp -s "$all.new" "$all" && [ -e "$out/.config" ] &&
 		[ -z "$(find "$tree/kernel/irq" "$tree/arch/x86/Kconfig" -name 'Kconfig*' -newer "$out/.config")" ] && return
 	mv "$all.new" "$all"
-	make -s -C "$tree" O="o-$2" KCONFIG_ALLCONFIG="$all" allnoconfig >"$out.log" 2>&1 ||
+	# From allnoconfig, EXPERT takes what is there by default without it
+	grep -v '^CONFIG_EXPERT=y' "$all" >"$all.first"
+	{ make -s -C "$tree" O="o-$2" KCONFIG_ALLCONFIG="$all.first" allnoconfig && { cmp -s "$all" "$all.first" ||
+		{ cat "$all" >>"$out/.config" && make -s -C "$tree" O="o-$2" olddefconfig; }; }; } >"$out.log" 2>&1 ||
 		{ tail -n 20 "$out.log" >&2; die "configuring o-$2 failed (whole output: $out.log)"; }
 	lost=$(config_lost "$all" "$out/.config")
 	[ -z "$lost" ] || [ -n "${config_free:-}" ] || { rm "$all"; die "o-$2: these options were asked for and did not come out:" "$lost"; }
