@@ -9,10 +9,10 @@
  * is none: then the charge path of an interrupt that gets heavy queues an irq_work,
  * which wakes the thread.
  *
- * In state off there is no thread, and unless the load map has another user, nothing is
- * measured and the static branch of the interrupt entry is off. The planner's state of an interrupt hangs off its
- * descriptor, is allocated by the first pass that sees a load, and is freed with the
- * descriptor. Switching on voids all that is remembered.
+ * In state off there is no thread. Unless the load map has another user, nothing is
+ * measured and the static branch of the interrupt entry is off. The planner's state of an
+ * interrupt hangs off its descriptor, is allocated by the first pass that sees a load, and
+ * is freed with the descriptor. Switching on voids all that is remembered.
  *
  * Locks, from the outermost::
  *
@@ -312,7 +312,7 @@ static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_i
 		return;
 	}
 
-	/* The interrupt may have been freed, requested with a banned name, or pinned since the plan */
+	/* Since the plan it may have been freed, requested with a banned name, or pinned */
 	scoped_guard(raw_spinlock_irq, &desc->lock)
 		ret = irq_balance_is_banned(desc) ? -EPERM : irq_balance_move(desc, irq->target);
 	if (ret == -EPERM) {
