@@ -156,8 +156,8 @@ static inline void irq_load_free(struct irq_desc *desc) { }
 #endif
 
 /*
- * Level of a leaky bucket: a jiffy with a poll by a task adds four, and one leaks in each jiffy.
- * So it fills if more than a quarter of them have one, and some busy polling does not count.
+ * Level of a leaky bucket: a jiffy with a poll by a task adds 16, and one leaks in each jiffy.
+ * So it fills if more than a sixteenth of them have one, and rare busy polling does not count.
  */
 static inline u32 irq_load_polled(const struct irq_load_line *line, u32 now)
 {

@@ -142,7 +142,7 @@ static void irq_load_mark_polled(const struct napi_struct *napi)
 	irq = irq_load_napi_irq(napi);
 	line = irq ? irq_load_get_line(irq) : NULL;
 	if (line && READ_ONCE(line->polled_at) != now) {
-		WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + 4, IRQ_LOAD_POLLED));
+		WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + 16, IRQ_LOAD_POLLED));
 		WRITE_ONCE(line->polled_at, now);
 	}
 }
