@@ -207,6 +207,20 @@ class Program(unittest.TestCase):
                           ['--count', '1_0'], ['--count', '\u0663'], ['--interval', '1_0'], ['--once', '--count', '3'], ['--from', 'x', '--sysfs', 'y']):
             self.refused('irqload', *arguments)
 
+    def test_others(self):
+        # The comparisons of this directory end before they begin
+        for words in ('peers.py --cases 0', 'peers.py --cases -1', 'peers.py --case 1', 'peers.py --plot /none/x.svg', 'peers.py --plot x.gif',
+                      'peers.py --cases 1', 'quality.py --cases 0 --large 0', 'quality.py --cases -1', 'quality.py --seconds nan',
+                      'mutants.py --only nothing', 'mutants.py --every 0', 'mutants.py --seeds -1', 'mutants.py --from -1',
+                      'mutants.py --plan /none', 'mutants.py --work /proc/x'):
+            name, *options = words.split()
+            path = os.path.join(os.path.dirname(PROGRAM), name)
+            if os.path.exists(path):
+                with self.subTest(words):
+                    found = subprocess.run([sys.executable, '-B', path, *options], capture_output=True, text=True, check=False,
+                                           env=dict(os.environ, REPLAY='/none'), timeout=60)
+                    self.assertEqual((found.returncode, found.stdout, 'Traceback' in found.stderr), (2, '', False), found.stderr)
+
 
 if __name__ == '__main__':
     unittest.main()
