@@ -4,9 +4,12 @@
 A case is described once and written as a workload for the replay tool; the
 exact solver and the models of other balancers read the same description.
 """
+import argparse
 import os
 import random
+import re
 import subprocess
+import sys
 
 HEAVY = 20_000_000          # ns/s: the default of the knob "heavy"
 NODE_LIMIT = 0.80           # of the planner
@@ -66,12 +69,44 @@ class Case:
 
 
 def replay(text, *sets):
-    """Run the replay tool; its path is in $REPLAY."""
-    args = [os.environ.get("REPLAY", "./replay")]
+    """Run the replay tool; its path is in $REPLAY, or it is beside this."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    args = [os.environ.get("REPLAY") or os.path.join(here, "replay")]
     for knob in sets:
         args += ["--set", knob]
-    return subprocess.run(args + ["-"], input=text, capture_output=True,
-                          text=True, check=True).stdout
+    try:
+        return subprocess.run(args + ["-"], input=text, capture_output=True,
+                              text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        fail(f"{error}\n{getattr(error, 'stderr', '')}".strip())
+
+
+def fail(what):
+    """What cannot be done, or what is wrong, ends with status 2."""
+    print(f"{os.path.basename(sys.argv[0])}: {what}", file=sys.stderr)
+    sys.exit(2)
+
+
+def whole(low, high=10**6):
+    """The type of an argument that is a whole number in a range."""
+    def convert(text):
+        if not re.fullmatch("[0-9]{1,9}", text) or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not from {low} to {high}")
+        return int(text)
+    return convert
+
+
+def guard(main):
+    """Exit with what MAIN returns; an interruption and an error of a file are no tracebacks."""
+    try:
+        status = main()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = 130
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        fail(f"{error.filename or 'standard output'}: {error.strerror}")
+    sys.exit(status)
 
 
 def placement(line):

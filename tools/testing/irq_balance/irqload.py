@@ -62,7 +62,7 @@ def read(path):
 def number(path):
     """The number in a file, or the sum of numbers by commas; None if there is none."""
     words = (read(path) or '').split(',')
-    return sum(map(int, words)) if all(w.isascii() and w.isdigit() for w in words) else None
+    return sum(map(int, words)) if all(re.fullmatch('[0-9]{1,20}', w) for w in words) else None
 
 
 def numbered(path):
@@ -71,7 +71,7 @@ def numbered(path):
         names = os.listdir(path)
     except OSError:
         return []
-    return sorted(int(n) for n in names if n.isascii() and n.isdigit())
+    return sorted(int(n) for n in names if re.fullmatch('[0-9]{1,10}', n))
 
 
 class Source:
@@ -102,7 +102,13 @@ class Source:
 
     def cpus(self):
         names, *rows = [line.split() for line in (read(self.table) or '').splitlines()] or [[]]
-        return [dict(zip(names, map(int, row))) for row in rows]
+        try:
+            found = [dict(zip(names, map(int, row))) for row in rows]
+            if len({check(cpu, CPU, 'cpu') for cpu in found}) < len(found):
+                raise ValueError('cpu')
+            return found
+        except (KeyError, ValueError):
+            raise Failure(self.table + ': cannot read this', 'expected rows of cpu load_ns_per_s base_ns_per_s') from None
 
     def counters(self, irq):
         """(clock, sums) of one interrupt; None if it has no handler or went away."""
@@ -144,31 +150,57 @@ class Source:
         return record
 
 
-def check(record):
-    """An error where a value of a recording cannot be one that irqload wrote."""
-    rows = record['irqs'] + record['cpus']
-    for value in [record['seconds']] + [v for row in rows for v in row.values() if isinstance(v, (int, float))]:
-        if not -1 <= value < 2 ** 63:
-            raise ValueError
-    for row in record['irqs']:
-        if not row['seconds'] > 0 or min(row[key] for key in SUMS) < 0 or type(row['irq']) is not int or \
-                not all(isinstance(row[key], str) for key in ('name', 'chip', 'cpus', 'status')):
-            raise ValueError
-    if record['format'] != FORMAT or not record['seconds'] > 0:
-        raise ValueError
+NS, SHORT = (0, 2 ** 63 - 1), (1e-6, 1e9)
+TEXT = r'[^\ud800-\udfff]{0,4096}'
+# The values that irqload writes: a range of numbers, or a pattern
+RECORD = {'format': re.escape(FORMAT), 'time': (-2 ** 31, 2 ** 36), 'state': '[a-z]{0,20}', 'seconds': SHORT}
+CPU = {'cpu': (0, 2 ** 20), 'load_ns_per_s': NS, 'base_ns_per_s': NS}
+IRQ = dict({'irq': (0, 2 ** 32 - 1), 'name': TEXT, 'chip': TEXT, 'status': TEXT, 'cpus': r'[0-9,-]{0,65536}', 'seconds': SHORT},
+           **dict.fromkeys(SUMS, NS))
+
+
+def check(value, form, key):
+    """An error where VALUE cannot be one that irqload wrote; KEY is the one that tells rows apart."""
+    for name, wanted in form.items():
+        known = value[name]
+        if isinstance(wanted, str):
+            good = isinstance(known, str) and re.fullmatch(wanted, known, re.S)
+        else:
+            good = type(known) in ((int, float) if name in ('time', 'seconds') else (int,)) and wanted[0] <= known <= wanted[1]
+        if not good:
+            raise ValueError(name)
+    return value[key]
+
+
+def once(pairs):
+    """An object of JSON in which no key is twice."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError('a key twice')
+    return dict(pairs)
+
+
+def parse(line):
+    """A line of a recording, of bytes."""
+    record = json.loads(line.decode(), object_pairs_hook=once)
+    check(record, RECORD, 'seconds')
+    for rows, form, key in (record['irqs'], IRQ, 'irq'), (record['cpus'], CPU, 'cpu'):
+        if type(rows) is not list or len({check(row, form, key) for row in rows}) < len(rows):
+            raise ValueError(key)
+    table(record)
+    return record
 
 
 def recorded(path):
     """The intervals in a recording of --json."""
     where, empty = path, True
     try:
-        with sys.stdin if path == '-' else open(path) as file:
-            for n, line in enumerate(file, 1):
+        if path == '-' and not sys.stdin:
+            raise Failure('standard input is closed', '--from expects what --json wrote')
+        with sys.stdin.buffer if path == '-' else open(path, 'rb') as file:
+            for n, line in enumerate(iter(lambda: file.readline(2 ** 26), b''), 1):
                 where = '%s:%d' % (path, n)
                 if line.strip():
-                    record = json.loads(line)
-                    check(record)
-                    table(record)
+                    record = parse(line)
                     empty = False
                     yield record
     except OSError as error:
@@ -221,7 +253,7 @@ KEYS = {
     'thread': lambda row: -row['thread_ns'] / row['seconds'],
     'rate': lambda row: -row['count'] / row['seconds'],
     'ns': lambda row: -(per_interrupt(row) or 0),
-    'cpu': lambda row: (not row['cpus'], [int(p) if p.isdecimal() else 0 for p in row['cpus'].replace('-', ',').split(',')],
+    'cpu': lambda row: (not row['cpus'], [int(p) if re.fullmatch('[0-9]{1,9}', p) else 0 for p in row['cpus'].replace('-', ',').split(',')],
                         -cost(row) / row['seconds']),
     'irq': lambda row: row['irq'],
     'name': lambda row: (row['name'], row['irq']),
@@ -250,7 +282,7 @@ def table(record, sort='cost', everything=False, width=100, advice=''):
         record['seconds'], busy)]
     if record['state'] == 'off':
         lines.append('nothing is measured. ' + advice)
-    lines += per_cpu(record, width)
+    lines = [''.join(c if c.isprintable() else '?' for c in line) for line in lines] + per_cpu(record, width)
 
     cells = [('irq', 'name', 'chip', 'cpu%', 'hard', 'soft', 'thread', 'ns/irq', 'rate/s', 'on', 'moves')]
     for r in rows:
@@ -285,8 +317,16 @@ def plot_check(out):
         raise Failure('no picture: %s has no matplotlib' % sys.executable,
                       'use /usr/bin/python3 and apt install python3-matplotlib, or pip install matplotlib') from None
     matplotlib.use('Agg')
-    if not os.access(os.path.dirname(out) or '.', os.W_OK):
-        raise Failure('%s: cannot be written' % out, 'name a file that can')
+    try:
+        new = not os.path.lexists(out)
+        if not new and not os.path.isfile(out):
+            raise OSError(0, 'this is no file')
+        with open(out, 'ab'):
+            pass
+        if new:
+            os.unlink(out)
+    except OSError as error:
+        raise Failure('%s: %s' % (out, error.strerror), 'name a file that can be written') from None
 
 
 def plot(records, out):
@@ -309,7 +349,8 @@ def plot(records, out):
         for row in record['irqs']:
             piles[number_of.get(row['irq'], -1)][t] += percent(cost(row), row['seconds'])
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), constrained_layout=True)
-    names = ['%d %s' % (row['irq'], row['name']) for row in heavy] + ['others']
+    # A dollar would begin a formula
+    names = ['%d %s' % (row['irq'], row['name'].replace('$', r'\$')) for row in heavy] + ['others']
     # One interval alone is a bar, not a line
     if len(times) == 1:
         times, piles = [0.0] + times, [pile * 2 for pile in piles]
@@ -343,6 +384,8 @@ def measured(source, interval, count, sleep):
 
 def positive(kind, low, high):
     def convert(text):
+        if not re.fullmatch(r'[0-9]+(\.[0-9]+)?' if kind is float else '[0-9]{1,10}', text):
+            raise argparse.ArgumentTypeError('%s is no number' % text)
         value = kind(text)
         if not low <= value <= high:
             raise argparse.ArgumentTypeError('%s is not between %s and %s' % (text, low, high))
@@ -351,10 +394,10 @@ def positive(kind, low, high):
 
 
 def options(args):
-    parser = argparse.ArgumentParser(prog='irqload', description=__doc__, usage=argparse.SUPPRESS,
+    parser = argparse.ArgumentParser(prog='irqload', description=__doc__, usage=argparse.SUPPRESS, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     hidden = {'help': argparse.SUPPRESS}
-    parser.add_argument('--interval', type=positive(float, 0.05, 3600.0), default=2.0, **hidden)
+    parser.add_argument('--interval', type=positive(float, 0.05, 3600.0), **hidden)
     parser.add_argument('--once', action='store_true', **hidden)
     parser.add_argument('--count', type=positive(int, 1, 10 ** 9), **hidden)
     parser.add_argument('--sort', choices=KEYS, default='cost', **hidden)
@@ -365,8 +408,12 @@ def options(args):
     parser.add_argument('--sysfs', **hidden)
     parser.add_argument('--procfs', **hidden)
     chosen = parser.parse_args(args)
-    if chosen.recording and (chosen.sysfs or chosen.procfs):
-        parser.error('--from reads a recording, --sysfs and --procfs a machine')
+    if '' in (chosen.recording, chosen.plot, chosen.sysfs, chosen.procfs):
+        parser.error('expected a name, not an empty one')
+    if chosen.recording and (chosen.sysfs or chosen.procfs or chosen.interval):
+        parser.error('--from reads a recording, --sysfs, --procfs and --interval are for a machine')
+    if chosen.once and chosen.count:
+        parser.error('--once is one table, --count N are N')
     return chosen
 
 
@@ -377,13 +424,16 @@ def run(args, sleep=time.sleep):
     source, advice = None, ''
     if chosen.recording:
         records = recorded(chosen.recording)
+        # All of a file is read before any of it is shown
+        if chosen.once or chosen.recording != '-':
+            records = list(records)
         if chosen.once:
-            records = [total(list(records))]
+            records = [total(records)]
     else:
         procfs = chosen.procfs or ('/proc' if not chosen.sysfs else None)
         source = Source(chosen.sysfs or '/sys', procfs)
         advice = source.advice()
-        records = measured(source, chosen.interval, 1 if chosen.once else chosen.count, sleep)
+        records = measured(source, chosen.interval or 2.0, 1 if chosen.once else chosen.count, sleep)
     live = sys.stdout.isatty() and source and not chosen.once and not chosen.json
     kept, shown = [], 0
     try:

@@ -22,6 +22,8 @@ import resource
 import subprocess
 import sys
 
+import cases
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 LEAST = 92                  # per cent of the planner's
 SWAPS = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '==', '&&': '||', '||': '&&',
@@ -187,10 +189,11 @@ def judge(group, known, every, start):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--every', type=int, default=1, help='only each N-th mutant of the planner', metavar='N')
-    parser.add_argument('--from', type=int, default=0, dest='start', help='of these N samples the K-th, from 0', metavar='K')
-    parser.add_argument('--seeds', type=int, default=6, help='of the tests with sanitizers')
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--every', type=cases.whole(1), default=1, help='only each N-th mutant of the planner', metavar='N')
+    parser.add_argument('--from', type=cases.whole(0), default=0, dest='start', help='of these N samples the K-th, from 0', metavar='K')
+    parser.add_argument('--seeds', type=cases.whole(1), default=6, help='of the tests with sanitizers')
     parser.add_argument('--only', help='only sources whose path contains WORD', metavar='WORD', default='')
     parser.add_argument('--plan', default='../../../kernel-irq/balance', help='directory of the planner')
     parser.add_argument('--x86', default='../../../arch-x86/kernel', help='directory of i8259_order.c')
@@ -211,6 +214,11 @@ def main():
         'replay': ['replay.c', *sim, *programs]}, ['test_replay.py'], LEAST)
     order = ('i8259_order.c', [options.x86 + '/i8259_order.c'], {'kunit-i8259': [options.x86 + '/i8259_order_kunit.c'],
              'pic-order': ['pic-order.c']}, ['test_pic_order.py -f'], 100)
+    if not any(options.only in source for group in (order, plan) for source in group[1]):
+        cases.fail('--only %s: no source has this in its path' % options.only)
+    # Before the first mutant: are they all there?
+    for source in order[1] + plan[1]:
+        read(source)
     for name, sources, programs, scripts, least in order, plan:
         if not any(options.only in source for source in sources):
             continue
@@ -219,8 +227,8 @@ def main():
         bad = not count or killed * 100 < least * count
         failed |= bad
         print('%sok - %s: %d of %d mutants killed, at least %d %%' % ('not ' * bad, name, killed, count, least), flush=True)
-    sys.exit(failed)
+    return failed
 
 
 if __name__ == '__main__':
-    main()
+    cases.guard(main)

@@ -18,8 +18,9 @@ seconds, relative to a lower bound; number of moves; time of the last change. $R
 """
 import argparse
 import math
+import importlib.util
+import os
 import random
-import sys
 
 import cases
 
@@ -328,7 +329,7 @@ def plot(rows, path):
         axis.margins(y=0.15)
     axes[1].set_yscale("symlog")
     fig.tight_layout()
-    fig.savefig(path, metadata={"Date": None})
+    fig.savefig(path, metadata={"Date": None} if path.endswith(".svg") else {})
     if path.endswith(".svg"):
         with open(path, encoding="utf-8") as file:
             text = "".join(line.rstrip() + "\n" for line in file)
@@ -337,13 +338,21 @@ def plot(rows, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], allow_abbrev=False)
     parser.add_argument("--check", action="store_true", help="only compare the models with examples computed by hand")
-    parser.add_argument("--cases", type=int, default=100, help="how many (100)")
+    parser.add_argument("--cases", type=cases.whole(1), default=100, help="how many (100)")
     parser.add_argument("--plot", metavar="FILE", help="draw loads and moves into FILE")
     args = parser.parse_args()
     if args.check:
         return check()
+    if args.plot is not None:
+        # Before minutes of work
+        if not importlib.util.find_spec("matplotlib"):
+            cases.fail("--plot needs matplotlib: apt install python3-matplotlib")
+        if os.path.splitext(args.plot)[1] not in (".svg", ".png"):
+            parser.error("--plot draws .svg and .png")
+        with open(args.plot, "ab"):
+            pass
 
     rows = []
     for name, model in MODELS.items():
@@ -373,4 +382,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.guard(main)

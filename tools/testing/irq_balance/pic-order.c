@@ -24,6 +24,7 @@
 #include "i8259_order.h"
 
 #define FIELDS_MAX	5
+#define ROW_MAX		4096
 
 static const char usage[] =
 	"usage: pic-order MASTER SLAVE [--latency FILE]\n"
@@ -111,31 +112,33 @@ static int parse_file(const char *name, struct i8259_line *lines)
 	bool is_stdin = !strcmp(name, "-");
 	FILE *file = is_stdin ? stdin : fopen(name, "r");
 	unsigned int row = 0;
-	size_t size = 0;
-	char *text = NULL;
-	int ret = 0;
-	ssize_t len;
+	char text[ROW_MAX];
+	int c = 0, ret = 0;
+	size_t len;
 
 	if (!file) {
 		fprintf(stderr, "pic-order: %s: %s\n", name, strerror(errno));
 		return -1;
 	}
 
-	while (!ret && (len = getline(&text, &size, file)) >= 0) {
+	while (!ret && c != EOF) {
+		for (len = 0; (c = getc(file)) > 0 && c != '\n' && len < sizeof(text) - 1; len++)
+			text[len] = c;
+		text[len] = '\0';
 		row++;
-		if (strlen(text) != (size_t)len) {
-			fprintf(stderr, "%s:%u: not a text file\n", name, row);
+		if (c != '\n' && c != EOF) {
+			fprintf(stderr, "%s:%u: expected %s\n", name, row,
+				c ? "a shorter line" : "text, not a NUL");
 			ret = -1;
-		} else {
+		} else if (!ferror(file)) {
 			ret = parse_row(name, row, text, lines);
 		}
 	}
-	if (!ret && !feof(file)) {
+	if (!ret && ferror(file)) {
 		fprintf(stderr, "pic-order: %s: %s\n", name, strerror(errno));
 		ret = -1;
 	}
 
-	free(text);
 	if (!is_stdin)
 		fclose(file);
 	return ret;
@@ -174,6 +177,14 @@ static void print_latency(struct i8259_order order, const struct i8259_line *lin
 	printf("best %u %u\n", order.master, order.slave);
 }
 
+static int finish(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	perror("pic-order: standard output");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -190,7 +201,7 @@ int main(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		if (option == 'h') {
 			fputs(usage, stdout);
-			return 0;
+			return finish();
 		}
 		if (option != 'l' || file) {
 			fputs(usage, stderr);
@@ -214,9 +225,5 @@ int main(int argc, char **argv)
 	print_order(order);
 	if (file)
 		print_latency(order, lines);
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("pic-order: standard output");
-		return 2;
-	}
-	return 0;
+	return finish();
 }

@@ -13,7 +13,6 @@ Needs Python's ortools; $REPLAY is the replay tool.
 """
 import argparse
 import math
-import sys
 
 try:
     from ortools.sat.python import cp_model
@@ -133,15 +132,16 @@ def judge(name, ratios, moves):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cases", type=int, default=200, help="cases of up to 16 CPUs (200)")
-    parser.add_argument("--large", type=int, default=10, help="cases of up to 128 CPUs (10)")
-    parser.add_argument("--first", type=int, default=1, help="seed of the first case (1)")
-    parser.add_argument("--seconds", type=float, default=5, help="time of the solver for a case (5)")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], allow_abbrev=False)
+    parser.add_argument("--cases", type=cases.whole(0), default=200, help="cases of up to 16 CPUs (200)")
+    parser.add_argument("--large", type=cases.whole(0), default=10, help="cases of up to 128 CPUs (10)")
+    parser.add_argument("--first", type=cases.whole(0), default=1, help="seed of the first case (1)")
+    parser.add_argument("--seconds", type=cases.whole(1, 3600), default=5, help="time of the solver for a case (5)")
     args = parser.parse_args()
+    if not args.cases + args.large:
+        parser.error("no case at all")
     if not cp_model:
-        print("quality: this python has no ortools: pip install ortools", file=sys.stderr)
-        return 2
+        cases.fail("this python has no ortools: pip install ortools")
 
     failed = False
     for name, generate, nr in (("up to 16 CPUs", cases.generate, args.cases),
@@ -174,4 +174,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.guard(main)

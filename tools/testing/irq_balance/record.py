@@ -30,17 +30,20 @@ import sys
 import time
 
 TRACING = '/sys/kernel/tracing'
-EVENT = re.compile(r'\s(\d+\.\d+):\s+(?:irq_balance:)?irq_balance_(\w+):\s+(.*)')
+EVENT = re.compile(r'\s\d+\.\d+:\s+(?:irq_balance:)?irq_balance_(.*)')
 LOAD_MAX, BASE_MAX = 2**33 - 1, 10**9
-# Numbers that replay takes; all others have 64 bits
+# The events, with their words in the order in which the kernel prints them
+EVENTS = {name: words.split() for name, words in {
+    'settings': 'heavy min_gain interval_ms program', 'fail': 'irq to error', 'irq': 'irq cpu node time load status mask',
+    'cpu': 'cpu node package llc core capacity online usable time load',
+    'plan': 'now heavy worst planned moves next_ms generation asked',
+    'move': 'irq from to reason load gain', 'propose': 'irq from to reason load gain'}.items()}
+# Numbers that the kernel writes and replay takes; all others have 64 bits
 RANGES = {'capacity': (1, 1024), 'cpu': (0, 8191), 'from': (0, 8191), 'to': (0, 8191), 'irq': (0, 2**32 - 1),
-          'node': (-1, 65535), 'package': (0, 65535), 'llc': (0, 65535), 'core': (0, 65535)}
-# Numbers that each event has; irq has a status and a mask, move and propose a reason besides
-NUMBERS = {name: words.split() for name, words in {
-    'cpu': 'cpu node package llc core capacity online usable time', 'irq': 'irq cpu node time load',
-    'plan': 'now', 'move': 'irq from to gain', 'propose': 'irq from to gain'}.items()}
-WORDS = {'irq': {'status': r'[a-z-]+', 'mask': r'[0-9a-f]+(,[0-9a-f]+)*'}, 'move': {'reason': '[a-z]+'},
-         'propose': {'reason': '[a-z]+'}}
+          'node': (-1, 65535), 'package': (0, 65535), 'llc': (0, 65535), 'core': (0, 65535), 'error': (-2**31, 2**31 - 1),
+          'online': (0, 1), 'usable': (0, 1), 'asked': (0, 1), 'min_gain': (0, 1000), 'interval_ms': (10, 10000),
+          'settings heavy': (1, 1000)}
+WORDS = {'status': '[a-z-]+', 'mask': '[0-9a-f]+(,[0-9a-f]+)*', 'reason': '[a-z-]+', 'program': '[A-Za-z0-9_.]+'}
 
 
 def die(*lines):
@@ -54,7 +57,7 @@ def write(path, text):
 
 
 def read(path):
-    with open(path, encoding='utf-8', errors='replace', closefd=path != 0) as f:
+    with open(path, encoding='utf-8', errors='replace', newline='', closefd=path != 0) as f:
         return f.read()
 
 
@@ -95,27 +98,34 @@ def capture(seconds):
     return text
 
 
-def complete(text):
+def complete(text, where):
     """TEXT, unless the kernel says that it has overwritten or dropped events."""
+    if '\0' in text:
+        die('%s:%d: no text capture: it has a NUL' % (where, text.count('\n', 0, text.index('\0')) + 1),
+            'trace-cmd report and perf script make text')
     kept = re.search(r'entries-in-buffer/entries-written: (\d+)/(\d+)', text)
-    if 'LOST' in text or 'EVENTS DROPPED' in text or kept and kept[1] != kept[2]:
+    if re.search(r'\bLOST \d+ EVENTS', text) or 'EVENTS DROPPED' in text or kept and kept[1] != kept[2]:
         die('the trace buffer was too small: events were lost', 'record for a shorter time: --seconds')
     return text
 
 
-def fields(name, text):
-    """The fields of an event; a ValueError has what is wrong."""
-    value = dict(pair.split('=', 1) for pair in text.split() if '=' in pair)
-    for word in NUMBERS.get(name, ()):
-        if not re.fullmatch(r'-?[0-9]{1,20}', value.get(word, '')):
-            raise ValueError('%s= and a number' % word)
-        low, high = RANGES.get(word, (-2**63, 2**64 - 1))
-        if not low <= int(value[word]) <= high:
+def fields(text):
+    """The name of an event and its fields; a ValueError has what is wrong."""
+    name, colon, rest = text.partition(':')
+    if not colon or name not in EVENTS:
+        raise ValueError('irq_balance_ and %s, and a colon' % ', '.join(EVENTS))
+    pairs = [pair.partition('=') for pair in rest.split()]
+    for n, word in enumerate(EVENTS[name]):
+        if n == len(pairs) or pairs[n][:2] != (word, '='):
+            raise ValueError('%s= as word %d' % (word, n + 1))
+        low, high = RANGES.get(name + ' ' + word) or RANGES.get(word, (0, 2**64 - 1))
+        if not re.fullmatch(WORDS.get(word, '0|-?[1-9][0-9]{0,19}'), pairs[n][2]):
+            raise ValueError('%s= and a %s' % (word, 'value' if word in WORDS else 'number'))
+        if word not in WORDS and not low <= int(pairs[n][2]) <= high:
             raise ValueError('%s= %d to %d' % (word, low, high))
-    for word, form in WORDS.get(name, {}).items():
-        if not re.fullmatch(form, value.get(word, '')):
-            raise ValueError('%s= and a value' % word)
-    return value
+    if len(pairs) > len(EVENTS[name]):
+        raise ValueError('the end of the line after %s=' % EVENTS[name][-1])
+    return name, {word: value for word, _, value in pairs}
 
 
 class Pass:
@@ -127,22 +137,26 @@ class Pass:
 
 def passes(text, where):
     """The passes of a capture, from the first that is complete."""
-    found, now = [], Pass()
-    for number, line in enumerate(text.splitlines(), 1):
+    found, now, lines = [], Pass(), text.split('\n')
+    for number, line in enumerate(lines, 1):
         match = EVENT.search(line)
         if not match:
             continue
-        name = match[2]
         try:
-            value = fields(name, match[3])
-            if name == 'cpu':
-                now.cpus[int(value['cpu'])] = value
-            elif name == 'irq':
-                now.irqs[int(value['irq'])] = value
+            if number == len(lines):
+                raise ValueError('the end of the line: the capture was cut')
+            name, value = fields(match[1])
+            if name in ('cpu', 'irq'):
+                seen, key = now.cpus if name == 'cpu' else now.irqs, int(value[name])
+                # One that was before the settings is of another pass
+                if key in seen and now.settings:
+                    raise ValueError('one event of each %s in a pass' % name)
+                seen[key] = value
             elif name == 'settings':
+                now = Pass()
                 now.settings = value
             elif name == 'plan':
-                now.now, now.asked, now.generation = int(value['now']), value.get('asked') == '1', value.get('generation')
+                now.now, now.asked, now.generation = int(value['now']), value['asked'] == '1', value['generation']
                 if found and now.generation != found[-1].generation:
                     # The balancer was switched, and has lost its history
                     found = []
@@ -323,35 +337,46 @@ def equal_worth(absent, new):
 
 
 def seconds(text):
-    value = float(text)
-    if not 0 < value <= 86400:
+    if not re.fullmatch(r'[0-9]+(\.[0-9]+)?', text) or not 0 < float(text) <= 86400:
         raise argparse.ArgumentTypeError('%s is not above 0 and up to 86400' % text)
-    return value
+    return float(text)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog='record', description=__doc__, usage=argparse.SUPPRESS,
+    parser = argparse.ArgumentParser(prog='record', description=__doc__, usage=argparse.SUPPRESS, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     hidden = {'help': argparse.SUPPRESS}
     parser.add_argument('-o', dest='out', **hidden)
-    parser.add_argument('--seconds', type=seconds, default=10, **hidden)
+    parser.add_argument('--seconds', type=seconds, **hidden)
     parser.add_argument('--save', **hidden)
     parser.add_argument('--verify', **hidden)
     parser.add_argument('capture', nargs='?', **hidden)
     chosen = parser.parse_args()
+    others = [chosen.out, chosen.save, chosen.seconds, chosen.capture]
+    if chosen.verify is not None and others != [None] * 4:
+        parser.error('--verify FILE goes alone')
+    if chosen.seconds is not None and chosen.capture is not None:
+        parser.error('--seconds is for a recording of this machine, not for CAPTURE')
+    if not sys.stdout:
+        die('standard output is closed')
     try:
-        if chosen.verify:
-            return verify(chosen.verify)
+        if chosen.verify is not None:
+            status = verify(chosen.verify)
+            sys.stdout.flush()
+            return status
         if chosen.capture is None:
-            text = capture(chosen.seconds)
+            text = capture(chosen.seconds or 10)
         else:
             text = read(0 if chosen.capture == '-' else chosen.capture)
-        if chosen.save:
+        if chosen.save is not None:
             write(chosen.save, text)
-        write(chosen.out or 1, convert(complete(text), chosen.capture or 'trace'))
+        where = 'trace' if chosen.capture is None else chosen.capture
+        write(1 if chosen.out is None else chosen.out, convert(complete(text, where), where))
     except KeyboardInterrupt:
         return 130
     except OSError as error:
+        # Python writes the rest at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         die('%s: %s' % (error.filename or 'standard input or output', error.strerror))
     return 0
 

@@ -105,6 +105,14 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 	return 0;
 }
 
+static int finish(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	perror("replay: standard output");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct sim_options opt = { .state = SIM_ON, .set = IRQ_BALANCE_DEFAULTS };
@@ -119,7 +127,7 @@ int main(int argc, char **argv)
 	for (i = 1; i < (unsigned int)argc; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			print_help(stdout);
-			return 0;
+			return finish();
 		}
 		if (!strcmp(argv[i], "--own-pace")) {
 			opt.own_pace = true;
@@ -171,11 +179,5 @@ int main(int argc, char **argv)
 		sim_run(&load, &opt, stdout, &result);
 	workload_free(&load);
 	free(opt.cpus);
-	if (ret)
-		return 2;
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("replay: standard output");
-		return 1;
-	}
-	return 0;
+	return ret ? 2 : finish();
 }

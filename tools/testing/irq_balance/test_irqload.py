@@ -121,7 +121,8 @@ class Measuring(unittest.TestCase):
 
 class Program(unittest.TestCase):
     def run_it(self, *arguments, text=None):
-        return subprocess.run([sys.executable, PROGRAM, *arguments], input=text, capture_output=True, text=True, check=False)
+        return subprocess.run([sys.executable, PROGRAM, *arguments], input=text, capture_output=True, text=True, check=False,
+                              errors='surrogateescape')
 
     def test_recording(self):
         tree = Tree()
@@ -132,19 +133,32 @@ class Program(unittest.TestCase):
         self.assertEqual([rows(whole)[24][k] for k in irqload.SUMS], [150, 250, 400, 3])
         self.assertEqual(self.run_it('--from', '-', text=text).stdout.count('balancer observe'), 2)
         good = json.loads(text.splitlines()[0])
-        for line in ('x', '1', '[]', 'null', text[:50], json.dumps(dict(good, format='irqload 2')), json.dumps(dict(good, irqs=[3])),
+        wrong = [dict(good, **w) for w in (
+            {'seconds': 5e-324}, {'time': 1e17}, {'time': -1e17}, {'irqs': ''}, {'irqs': good['irqs'] * 2}, {'state': ['x']}, {'state': '\x1b[2J'},
+            *({'cpus': [{'cpu': cpu, 'load_ns_per_s': 0, 'base_ns_per_s': 0}]} for cpu in (True, -1, 0.5, '0')))]
+        for line in (*map(json.dumps, wrong), json.dumps(good)[:-1] + ', "seconds": 7.0}', '\udcff',
+                     'x', '1', '[]', 'null', text[:50], json.dumps(dict(good, format='irqload 2')), json.dumps(dict(good, irqs=[3])),
                      json.dumps(dict(good, seconds='1')), json.dumps(dict(good, cpus=None)), json.dumps(dict(good, seconds=float('nan'))),
                      json.dumps(dict(good, seconds=1e300)), json.dumps(dict(good, seconds=0)), text.splitlines()[0].replace('300', '9' * 40),
                      '[' * 100000, '\x00', *(json.dumps(dict(good, irqs=[dict(good['irqs'][0], **wrong)])) for wrong in (
-                         {'irq': '3'}, {'name': None}, {'cpus': 0}, {'count': -1}, {'seconds': 0}))):
+                         {'irq': -1}, {'irq': True}, {'seconds': 5e-324}, {'count': 1.5}, {'name': '\ud800'}, {'cpus': 'x'}, {'irq': '3'}, {'name': None}, {'cpus': 0}, {'count': -1}, {'seconds': 0}))):
             with self.subTest(line[:40]):
                 self.refused('-:2', '--from', '-', '--once', text=text.splitlines()[0] + '\n' + line + '\n')
+        with open(tree.top + '/bad', 'w') as file:
+            file.write(text + 'x\n')
+        self.refused('bad:3', '--from', tree.top + '/bad')
+        long = json.dumps(dict(good, irqs=[dict(good['irqs'][0], cpus='9' * 5000)])) + '\n'
+        self.assertEqual(self.run_it('--from', '-', '--sort', 'cpu', text=long).returncode, 0)
 
     @unittest.skipUnless(importlib.util.find_spec('matplotlib'), 'no matplotlib')
     def test_pictures(self):
         tree = Tree()
-        tree.irq(24, 'eth0', 0, 0, 0, 0)
-        text = tree.between(lambda: tree.irq(24, 'eth0', 100, 200, 300, 1))
+        tree.irq(24, '$\\frac$', 0, 0, 0, 0)
+        text = tree.between(lambda: tree.irq(24, '$\\frac$', 100, 200, 300, 1))
+        os.symlink('/dev/full', tree.top + '/full.png')
+        os.mkdir(tree.top + '/d.png')
+        for name in 'full.png', 'd.png', 'none/x.png':
+            self.refused(name, '--from', '-', '--plot', tree.top + '/' + name, text='x')
         for name, start in ('x.svg', b'<?xml'), ('x.png', b'\x89PNG'):
             found = self.run_it('--from', '-', '--plot', tree.top + '/' + name, text=text)
             with open(tree.top + '/' + name, 'rb') as file:
@@ -172,6 +186,14 @@ class Program(unittest.TestCase):
         tree = Tree()
         self.refused('no %s/sys/kernel/irq' % tree.top, *tree.arguments('--once'), status=1)
         tree.irq(24, 'eth0', 1, 1, 1, 1)
+        for rubbish in 'cpu load_ns_per_s\n0 1', 'cpu load_ns_per_s base_ns_per_s\n0 x 1', 'cpu load_ns_per_s base_ns_per_s\n0 %s 1' % ('9' * 5000):
+            tree.write('sys/kernel/debug/irq_balance/cpus', rubbish)
+            self.refused('balance/cpus: ', *tree.arguments('--once'))
+        tree.write('sys/kernel/debug/irq_balance/cpus', '')
+        tree.write('sys/kernel/irq/24/load_time_ns', '9' * 5000)
+        self.assertEqual(self.run_it(*tree.arguments('--once', '--interval', '0.05')).returncode, 0)
+        done = subprocess.run(['sh', '-c', '"$0" "$1" --from - <&-', sys.executable, PROGRAM], capture_output=True, text=True, check=False)
+        self.assertIn('input is closed', done.stderr)
         tree.write('sys/kernel/irq_balance/state', 'off')
         self.refused('echo observe > %s' % tree.top, *tree.arguments('--once'), status=1)
         tree.remove('sys/kernel/irq_balance')
@@ -181,8 +203,23 @@ class Program(unittest.TestCase):
         self.refused('empty', '--from', '-', text='')
         self.refused('--plot draws', '--from', '-', '--plot', 'x.gif', text='')
         for arguments in (['--interval', '0'], ['--interval', 'nan'], ['--count', '0'], ['--count', 'x'], ['--sort', 'beauty'],
-                          ['--wrong'], ['file'], ['--from', 'x', '--sysfs', 'y']):
+                          ['--wrong'], ['file'], ['--from', 'x', '--interval', '5'], ['--from', ''], ['--sysfs', ''], ['--onc'],
+                          ['--count', '1_0'], ['--count', '\u0663'], ['--interval', '1_0'], ['--once', '--count', '3'], ['--from', 'x', '--sysfs', 'y']):
             self.refused('irqload', *arguments)
+
+    def test_others(self):
+        # The comparisons of this directory end before they begin
+        for words in ('peers.py --cases 0', 'peers.py --cases -1', 'peers.py --case 1', 'peers.py --plot /none/x.svg', 'peers.py --plot x.gif',
+                      'peers.py --cases 1', 'quality.py --cases 0 --large 0', 'quality.py --cases -1', 'quality.py --seconds nan',
+                      'mutants.py --only nothing', 'mutants.py --every 0', 'mutants.py --seeds -1', 'mutants.py --from -1',
+                      'mutants.py --plan /none', 'mutants.py --work /proc/x'):
+            name, *options = words.split()
+            path = os.path.join(os.path.dirname(PROGRAM), name)
+            if os.path.exists(path):
+                with self.subTest(words):
+                    found = subprocess.run([sys.executable, '-B', path, *options], capture_output=True, text=True, check=False,
+                                           env=dict(os.environ, REPLAY='/none'), timeout=60)
+                    self.assertEqual((found.returncode, found.stdout, 'Traceback' in found.stderr), (2, '', False), found.stderr)
 
 
 if __name__ == '__main__':

@@ -143,8 +143,10 @@ class PicOrder(unittest.TestCase):
                      ((3, 14, '--latency', '/none'), ''), ((3, 14, '--latency', '/'), '')]
         for row in ('irq', 'irq 3 10', 'irq 3 10 10 10 10', 'irq 2 10 10', 'irq 16 10 10', 'irq -1 10 10', 'irq x 10 10', 'irq 3 1.5 10',
                     'irq 3 10 10 0', 'irq 3 4294967296 10', 'IRQ 3 10 10', '3 10 10', 'irq 3 10 10x', 'irq 3 10 10\nirq 3 10 10',
-                    'irq 3 10 10\0', 'latency 3 10 10'):
+                    'irq 3 10 10\0', '#' * 70000, 'latency 3 10 10'):
             arguments.append(((0, 8, '--latency', '-'), '-:', 'irq 5 1 1\n' + row + '\n'))
+        for words in '3 14', '--help':
+            self.assertEqual(subprocess.run(['sh', '-c', '"$0" %s >/dev/full 2>&-' % words, PROGRAM], check=False).returncode, 2)
         for words, message, *text in arguments:
             with self.subTest((words, text)):
                 done = run(*words, text=''.join(text))

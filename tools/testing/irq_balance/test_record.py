@@ -73,6 +73,10 @@ class Record(unittest.TestCase):
                     status, out, said = record('', '--verify', name)
                     self.assertEqual(status, wanted, out + said)
                     self.assertIn(text, out)
+            for where in '>/dev/full', '>&-':
+                done = subprocess.run(['sh', '-c', '"$0" "$1" --verify "$2" ' + where, sys.executable, RECORD, name],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr[:8], 'Traceback' in done.stderr), (2, 'record: ', False), done.stderr)
 
     def test_output(self):
         with tempfile.TemporaryDirectory() as top:
@@ -85,7 +89,7 @@ class Record(unittest.TestCase):
                 self.assertEqual(file.read(), 'first\n' + once + once, done.stderr)
 
     def test_overwritten(self):
-        for kept, status in ('8596/8596', 0), ('316/8596', 2):
+        for kept, status in ('8596/8596 LOST-85', 0), ('316/8596', 2), ('1/1\nCPU:3 [LOST 85 EVENTS]', 2):
             found, workload, said = record('# entries-in-buffer/entries-written: %s   #P:8\n' % kept + capture(events()))
             self.assertEqual((found, not workload, 'too small' in said), (status, status > 0, status > 0), said)
 
@@ -101,13 +105,26 @@ class Record(unittest.TestCase):
                  (capture(events()).replace('cpu=1 ', 'cpu=-1 '), 'expected cpu= 0 to 8191'),
                  (capture(events()).replace('irq=25 ', 'irq=-3 '), 'expected irq= 0 to'),
                  (capture(events()).replace('node=-1 ', 'node=-2 '), 'expected node= -1 to'),
-                 (capture(events()).replace(' to=1 ', ' to=x '), 'expected to='))
+                 (capture(events()).replace(' to=1 ', ' to=x '), 'expected to='),
+                 (capture(events())[:-9], ':38: cannot read this event, expected the end of the line'),
+                 ('\0' + capture(events()), '-:1: no text'), ('\f\n' + capture(events()).replace('now=', 'then='), '-:8: '))
+        cases += tuple((capture(events()).replace(was, now), wanted) for was, now, wanted in (
+            ('node=-1', 'node=-0', 'node= and a number'), ('node=-1', 'node=01', 'node='), ('core=0', 'core=-0', 'core= and a number'),
+            ('load=300000000 s', 'load=-5 s', 'load= 0 to'), ('online=1', 'online=2', 'online= 0 to 1'), ('usable=1', 'usable=01', 'usable='),
+            ('heavy=20', 'heavy=abc', 'heavy='), ('heavy=20', 'heavy=1001', 'heavy= 1 to 1000'), ('interval_ms=50', 'interval_ms=9', '10 to'),
+            ('program=none', 'program=a/b', 'program='), ('program=none', 'program=none x', 'the end of the line after program='),
+            ('heavy=20', 'heavy=20 heavy=900', 'min_gain= as word 2'), ('irq_balance_irq:', 'irq_balance_irq', 'irq_balance_ and'),
+            ('irq_balance_irq:', 'irq_balance_irqx:', 'irq_balance_ and'), ('cpu=1 node=0', 'cpu=0 node=0', 'one event of each cpu'),
+            ('irq=25 cpu', 'irq=24 cpu', 'one event of each irq'), ('asked=0', 'asked=', 'asked=')))
         for text, wanted in cases:
             with self.subTest(wanted):
                 status, out, said = record(text)
                 self.assertEqual((status, out), (2, ''))
                 self.assertIn(wanted, said)
-        self.assertEqual(record('', '--seconds')[0], 2)
+        for words in (['--seconds'], ['--seconds', '1_0'], ['--seconds', '\u0663'], ['--seconds', 'nan'], ['--sec', '3'], ['--verify', ''], [''],
+                      ['--seconds', '3', __file__], ['--verify', 'x', '--seconds', '3'], ['--verify', 'x', 'y'], ['-o', '', '-']):
+            status, out, said = record(capture(events()), *words)
+            self.assertEqual((status, out, 'Traceback' in said), (2, '', False), (words, said))
         status, out, said = record('', '--verify', __file__)
         self.assertEqual((status, out), (2, ''), said)
 

@@ -97,11 +97,13 @@ BAD = [
     ("half a range", 5, MACHINE + "irq 1 node -1 mask 0- at 0\nend 1\n"),
     ("last CPU offline", 9, MACHINE + "epoch 0\noffline 0\noffline 1\noffline 2\noffline 3\nend 1\n"),
     ("a NUL", 1, "cpu 0\0\nend 1\n"),
+    ("a line without end", 2, "\n#" + 70000 * "x" + "\n"),
+    ("20000 irqs that descend", 20005, MACHINE + "".join(f"irq {i} node -1 mask 0 at 0\n" for i in range(20000, 0, -1))),
 ]
 
 for what, line, text in BAD:
-    res = run(text)
-    check(f"error: {what}", res.returncode == 2 and not res.stdout and
+    begin, res = os.times().children_user, run(text)
+    check(f"error: {what}", os.times().children_user < begin + 5 and res.returncode == 2 and not res.stdout and
           res.stderr.startswith(f"-:{line}: expected ") and
           res.stderr.count("\n") == 1, f"{res.returncode} {res.stdout}{res.stderr}")
 
@@ -121,6 +123,9 @@ for knob in ("nonsense=1", "heavy", "heavy=", "heavy=0", "heavy=x",
     res = run(GOOD, "--set", knob)
     check(f"error: --set {knob}", res.returncode == 2 and not res.stdout and
           res.stderr, res.stderr)
+for words in "--help >/dev/full", "- >/dev/full", "- >&-":
+    res = subprocess.run(["sh", "-c", '"$0" ' + words, REPLAY], input=GOOD, capture_output=True, text=True)
+    check(f"error: {words}", res.returncode == 2 and res.stderr, res.stderr)
 for knobs in (("interval_ms=300", "min_gain=0"),
               ("cpus=0-1",), ("state=off",)):
     args = [a for k in knobs for a in ("--set", k)]
@@ -132,7 +137,7 @@ check("deterministic", run(GOOD).stdout == run(GOOD).stdout)
 check("blanks and comments", run(GOOD).stdout == run(
     "# a comment\n\n" + GOOD.replace(" ", " \t ").replace(
         "epoch 0", "  epoch 0 # here")).stdout)
-check("no newline at the end", run(GOOD).stdout == run(GOOD.rstrip()).stdout)
+check("no newline at the end", run(GOOD).stdout == run(GOOD.rstrip() + "\r").stdout)
 shuffled = "".join(reversed(MACHINE.splitlines(True))) + \
     "".join(reversed(IRQS.splitlines(True)))
 check("order of CPUs and irqs does not matter",

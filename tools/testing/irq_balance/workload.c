@@ -10,6 +10,7 @@
 #include "workload.h"
 
 #define WORDS_MAX	20
+#define LINE_MAX_BYTES	65536	/* a list of each second CPU of 8192 takes 40 kB */
 #define LOAD_MAX	((1ULL << 33) - 1)
 #define BASE_MAX	1000000000ULL
 
@@ -156,21 +157,27 @@ static int find_cpu(const struct workload *load, u64 id)
 	return -1;
 }
 
-static int find_irq(const struct workload *load, u64 id)
+/* Where an interrupt is, or would be: they are sorted at all times. */
+static unsigned int irq_place(const struct workload *load, u64 id)
 {
 	unsigned int low = 0, high = load->nr_irqs;
 
 	while (low < high) {
 		unsigned int mid = (low + high) / 2;
 
-		if (load->irqs[mid].id == id)
-			return mid;
 		if (load->irqs[mid].id < id)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return -1;
+	return low;
+}
+
+static int find_irq(const struct workload *load, u64 id)
+{
+	unsigned int i = irq_place(load, id);
+
+	return i < load->nr_irqs && load->irqs[i].id == id ? (int)i : -1;
 }
 
 /**
@@ -270,13 +277,6 @@ static int by_cpu_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int by_irq_id(const void *a, const void *b)
-{
-	const struct workload_irq *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
 /* A statement that comes after the CPUs. */
 static int cpus_done(struct reader *r)
 {
@@ -303,14 +303,8 @@ static int read_irq(struct reader *r)
 		return wrong(r, "all irq statements before the first epoch or end");
 	if (number_after(r, NULL, 4294967295ULL, &id) || node_after(r, &irq.node))
 		return -1;
-	/* Sorted later: the list of those before is short or in order. */
-	if (load->nr_irqs && load->irqs[load->nr_irqs - 1].id >= id) {
-		for (i = 0; i < load->nr_irqs; i++) {
-			if (load->irqs[i].id == id)
-				return wrong(r, "a new interrupt number, %u was there before",
-					     (unsigned int)id);
-		}
-	}
+	if (find_irq(load, id) >= 0)
+		return wrong(r, "a new interrupt number, %u was there before", (unsigned int)id);
 	if (load->nr_irqs == WORKLOAD_IRQS_MAX)
 		return wrong(r, "no more than %u interrupts", WORKLOAD_IRQS_MAX);
 	if (!flag(r, "mask"))
@@ -318,7 +312,9 @@ static int read_irq(struct reader *r)
 	irq.mask = new_mask(load);
 	irq.id = id;
 	load->irqs = grow(load->irqs, load->nr_irqs, sizeof(irq));
-	load->irqs[load->nr_irqs++] = irq;
+	i = irq_place(load, id);
+	memmove(&load->irqs[i + 1], &load->irqs[i], (load->nr_irqs++ - i) * sizeof(irq));
+	load->irqs[i] = irq;
 	if (r->next >= r->nr ||
 	    workload_cpulist(load, r->word[r->next], irq.mask))
 		return wrong(r, "a list of this machine's CPUs, such as 0-3,8");
@@ -331,10 +327,7 @@ static int read_irq(struct reader *r)
 	irq.at = cpu;
 	irq.managed = flag(r, "managed");
 	irq.pinned = flag(r, "pinned");
-	load->irqs[load->nr_irqs - 1] = irq;
-	/* Keep them in order, by number. */
-	if (load->nr_irqs > 1 && load->irqs[load->nr_irqs - 2].id > id)
-		qsort(load->irqs, load->nr_irqs, sizeof(irq), by_irq_id);
+	load->irqs[i] = irq;
 	return no_more(r);
 }
 
@@ -544,21 +537,25 @@ static int split(struct reader *r, char *line)
 int workload_read(struct workload *load, const char *name, FILE *in, FILE *err)
 {
 	struct reader r = { .load = load, .name = name, .err = err };
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
-	int ret = 0;
+	static char line[LINE_MAX_BYTES];
+	size_t len;
+	int c = 0, ret = 0;
 
 	memset(load, 0, sizeof(*load));
-	while (!ret && (len = getline(&line, &size, in)) >= 0) {
+	while (!ret && c != EOF) {
+		for (len = 0; (c = getc(in)) > 0 && c != '\n' && len < sizeof(line) - 1; len++)
+			line[len] = c;
+		if (c == EOF && (!len || ferror(in)))
+			break;
 		r.line++;
-		/* A file from another system */
-		if (len > 1 && line[len - 2] == '\r')
-			line[len - 2] = ' ';
-		if (strlen(line) != (size_t)len) {
-			ret = wrong(&r, "text, not a NUL");
+		if (c != '\n' && c != EOF) {
+			ret = wrong(&r, c ? "a shorter line" : "text, not a NUL");
 			break;
 		}
+		/* A file from another system */
+		if (len && line[len - 1] == '\r')
+			len--;
+		line[len] = '\0';
 		ret = split(&r, line);
 		if (!ret && r.nr)
 			ret = read_statement(&r);
@@ -571,7 +568,6 @@ int workload_read(struct workload *load, const char *name, FILE *in, FILE *err)
 		r.line++;
 		ret = wrong(&r, "end");
 	}
-	free(line);
 	return ret;
 }
 
