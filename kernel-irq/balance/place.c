@@ -475,7 +475,8 @@ static bool irq_balance_spill(struct irq_balance_work *w)
 		const struct irq_balance_item *it = &w->items[i];
 		u8 *flags = &w->flags[it->first];
 
-		if (it->held && irq_balance_in_range(it, it->place) && !(*flags & IRQ_BALANCE_OPEN) &&
+		if (it->held && irq_balance_in_range(it, it->place) &&
+		    !(*flags & IRQ_BALANCE_OPEN) &&
 		    w->load[it->place] > (*flags & IRQ_BALANCE_AWAY ? NODE_BACK : NODE_LIMIT)) {
 			*flags |= IRQ_BALANCE_OPEN;
 			spilled = true;

@@ -82,7 +82,7 @@ def replay(text, *sets):
 
 
 def fail(what):
-    """What cannot be done, or what is wrong, ends with status 2."""
+    """Messages and status 2 for wrong input, and for files that cannot be read or written."""
     print(f"{os.path.basename(sys.argv[0])}: {what}", file=sys.stderr)
     sys.exit(2)
 

@@ -377,7 +377,7 @@ static void test_exact_size(void)
 	report("a workspace that is full");
 }
 
-/* What fits a node if it is searched thoroughly stays there, though a quick search fails */
+/* Interrupts that fit a node after a thorough search stay there, though a quick one fails */
 static void test_node_tight(void)
 {
 	unsigned int i, nr, left = 0, seed;
