@@ -156,14 +156,23 @@ static inline void irq_load_free(struct irq_desc *desc) { }
 #endif
 
 /*
- * Level of a leaky bucket: a jiffy with a poll by a task adds 16, and one leaks in each jiffy.
- * So it fills if more than a sixteenth of them have one, and rare busy polling does not count.
+ * Level of a leaky bucket: a jiffy with a poll by a task adds the jiffies of 1/32 s, and one leaks
+ * in each jiffy. So it fills if more than 32 in a second have one; rare busy polling does not count.
  */
 static inline u32 irq_load_polled(const struct irq_load_line *line, u32 now)
 {
 	u32 level = READ_ONCE(line->polled);
 
 	return level - min(level, now - READ_ONCE(line->polled_at));
+}
+
+/* Without lock: one poll per jiffy counts, whichever CPU wins */
+static inline void irq_load_count_polled(struct irq_load_line *line, u32 now)
+{
+	if (READ_ONCE(line->polled_at) == now)
+		return;
+	WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + HZ / 32, IRQ_LOAD_POLLED));
+	WRITE_ONCE(line->polled_at, now);
 }
 
 /* Run an interrupt thread's handler, timed while measuring is on */

@@ -131,20 +131,17 @@ static void irq_load_guess(const struct napi_struct *napi)
 		irq_load_vote(napi, found);
 }
 
-/* A poll by a thread or a busy poller: one per jiffy and line counts, whichever CPU wins */
+/* A poll by a thread or a busy poller */
 static void irq_load_mark_polled(const struct napi_struct *napi)
 {
 	struct irq_load_line *line;
-	u32 now = jiffies;
 	unsigned int irq;
 
 	guard(rcu)();
 	irq = irq_load_napi_irq(napi);
 	line = irq ? irq_load_get_line(irq) : NULL;
-	if (line && READ_ONCE(line->polled_at) != now) {
-		WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + 16, IRQ_LOAD_POLLED));
-		WRITE_ONCE(line->polled_at, now);
-	}
+	if (line)
+		irq_load_count_polled(line, jiffies);
 }
 
 static noinline void

@@ -255,6 +255,28 @@ static void unsampled_ones_are_estimated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 19, SEC + 50 * US), 50 * US);
 }
 
+static u32 polled(struct irq_load_line *line, u32 *now, u32 gap)
+{
+	for (int n = 0; n < 200; n++) {
+		*now += gap;
+		irq_load_count_polled(line, *now);
+		irq_load_count_polled(line, *now);
+	}
+	return irq_load_polled(line, *now);
+}
+
+/* Over 32 polls per second by tasks count, and are forgotten. The clock wraps around meanwhile. */
+static void rare_polls_by_tasks_do_not_count(struct kunit *test)
+{
+	struct irq_load_line line = { };
+	u32 now = -5 * HZ;
+
+	KUNIT_EXPECT_LT(test, polled(&line, &now, HZ / 30), HZ / 10);
+	KUNIT_EXPECT_EQ(test, polled(&line, &now, HZ / 64), IRQ_LOAD_POLLED);
+	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + HZ), IRQ_LOAD_POLLED - HZ);
+	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + 3 * HZ), 0);
+}
+
 /* An interrupt with what its actions do */
 struct fake {
 	unsigned int		irq;
@@ -749,6 +771,7 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(one_slow_run_is_one),
 	KUNIT_CASE(sums_do_not_go_back),
 	KUNIT_CASE(unsampled_ones_are_estimated),
+	KUNIT_CASE(rare_polls_by_tasks_do_not_count),
 	KUNIT_CASE(load_counts_every_interrupt),
 	KUNIT_CASE(load_is_time),
 	KUNIT_CASE(softirq_is_charged_to_its_raiser),

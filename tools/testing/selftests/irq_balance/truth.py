@@ -286,8 +286,11 @@ def napi(case, total):
     irqs = [int(n) for n in os.listdir(IRQ) if re.search(r'\beth0\b', read('%s%s/actions' % (IRQ, n)))]
     for threaded in (1, 0):
         write('/sys/class/net/eth0/threaded', threaded)
-        time.sleep(5)
-        seen = {read('%s%d/balance_status' % (IRQ, irq)).strip() for irq in irqs}
+        for _ in range(20):
+            time.sleep(1)
+            seen = {read('%s%d/balance_status' % (IRQ, irq)).strip() for irq in irqs}
+            if ('polled' in seen) == bool(threaded):
+                break
         result(('polled' in seen) == bool(threaded), '%s: with threaded=%d the status is %s' % (case, threaded, ', '.join(sorted(seen))))
     traffic.kill()
 
