@@ -101,6 +101,9 @@ apt_install() {
 	die "apt could not install ${packages[*]} (whole output: $log)" "$by_hand"
 }
 
+# The seconds that a step of scripts/test may take
+limit_of() { sed -n '2,15s/^# timeout: *//p' "$1" | grep -m 1 . || echo 900; }
+
 # need PROGRAM PACKAGE...: install missing PROGRAMs through apt. A PROGRAM with a slash is
 # a file, one that starts with python: is a Python module. Waits for the apt of another step.
 need() {
@@ -251,10 +254,13 @@ build_kernel() {
 	need_build_tools
 	[ -f "$LINUX/Makefile" ] || die "no kernel tree in $LINUX" "run scripts/get-kernel first"
 	need_space "$LINUX" 1000
-	configure "$LINUX" "$name" "$configs"
-	logged "building o-$name ($*)" "$LINUX/o-$name.log" make -C "$LINUX" O="o-$name" -j"$JOBS" "$@" ||
-		die "building o-$name failed (whole output: $LINUX/o-$name.log)"
-	[ -f "$LINUX/o-$name/Module.symvers" ] || cp "$LINUX/o-$name/vmlinux.symvers" "$LINUX/o-$name/Module.symvers" 2>/dev/null
+	{
+		flock 7
+		configure "$LINUX" "$name" "$configs"
+		logged "building o-$name ($*)" "$LINUX/o-$name.log" make -C "$LINUX" O="o-$name" -j"$JOBS" "$@" ||
+			die "building o-$name failed (whole output: $LINUX/o-$name.log)"
+		[ -f "$LINUX/o-$name/Module.symvers" ] || cp "$LINUX/o-$name/vmlinux.symvers" "$LINUX/o-$name/Module.symvers" 2>/dev/null
+	} 7<"$LINUX"
 }
 
 build_module() {
