@@ -156,8 +156,9 @@ static inline void irq_load_free(struct irq_desc *desc) { }
 #endif
 
 /*
- * Level of a leaky bucket: a jiffy with a poll by a task adds the jiffies of 1/32 s, and one leaks
- * in each jiffy. So it fills if more than 32 in a second have one; rare busy polling does not count.
+ * Level of a leaky bucket: a jiffy with a poll by a task adds the jiffies of 1/32 s, and one
+ * leaks in each jiffy. So it fills if more than 32 in a second have one: rare busy polling
+ * does not count.
  */
 static inline u32 irq_load_polled(const struct irq_load_line *line, u32 now)
 {
