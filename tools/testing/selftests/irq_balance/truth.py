@@ -282,10 +282,10 @@ def napi(case, total):
         return {'NET_RX and threads' if total else 'NET_RX': [mapped, witness(irqs)]}
     found = windows(snapshot)
     compare(case, found)
-    # Unmeasured interrupts read as such
-    irqs = [int(n) for n in os.listdir(IRQ) if re.search(r'\beth0\b', read('%s%s/actions' % (IRQ, n)))]
+    # Unmeasured interrupts read as such: eth1 receives
+    irqs = [int(n) for n in os.listdir(IRQ) if re.search(r'\beth1\b', read('%s%s/actions' % (IRQ, n)))]
     for threaded in (1, 0):
-        write('/sys/class/net/eth0/threaded', threaded)
+        write('/sys/class/net/eth1/threaded', threaded)
         for _ in range(20):
             time.sleep(1)
             seen = {read('%s%d/balance_status' % (IRQ, irq)).strip() for irq in irqs}
