@@ -221,7 +221,7 @@ config_lost() {
 configs_of() {
 	local file
 	for file in ${1//,/ }; do
-		[ -f "$file" ] || file=$SCRIPTS/configs/$file.config
+		[ ! -f "$SCRIPTS/configs/$file.config" ] || file=$SCRIPTS/configs/$file.config
 		[ -f "$file" ] || die "$file: no such configuration" "there are: $(cd "$SCRIPTS/configs" && echo *.config)"
 		cat "$file"
 	done | awk -F= '{ key = $1 } /^# CONFIG_.* is not set/ { split($0, w, " "); key = w[2] }
