@@ -158,7 +158,10 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	/* An interrupt may change it */
 	u64 nr = READ_ONCE(c->mean_nr);
 
-	/* Others ran in it: the scheduler knows what was left */
+	/*
+	 * Others ran in it: the scheduler knows what was left. With IRQ_TIME_ACCOUNTING and
+	 * PREEMPT_RT it leaves out softirqs in a task that is not ksoftirqd: too little then.
+	 */
 	if (current->nvcsw + current->nivcsw != span->switches)
 		return min_t(s64, wall, irq_load_since(task_sched_runtime(current), span->runtime));
 

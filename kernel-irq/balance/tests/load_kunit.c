@@ -389,16 +389,24 @@ static struct fake *fake_irq(struct kunit *test)
 	return fake;
 }
 
+/* As an interrupt does. With PREEMPT_RT it leaves them to ksoftirqd, which was woken. */
+static void run_softirqs(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		local_bh_disable();
+		local_bh_enable();
+	}
+}
+
 /* Raised @n times; what follows is waited for each time */
 static void fake_raise(struct fake *fake, unsigned int n)
 {
 	while (n--) {
 		scoped_guard(irqsave)
 			generic_handle_irq(fake->irq);
-		if (fake->soft_us) {
-			local_bh_disable();
-			local_bh_enable();
-		}
+		run_softirqs();
+		while (READ_ONCE(fake->tasklet.state))
+			usleep_range(100, 200);
 		if (fake->thread_us)
 			synchronize_irq(fake->irq);
 	}
@@ -498,8 +506,9 @@ static void thread_is_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
 
+	/* 10 ms, of which others may take a part */
 	fake->thread_us = 200;
-	KUNIT_EXPECT_GE(test, charge(fake, 50).thread_ns, 9 * MS);
+	KUNIT_EXPECT_GE(test, charge(fake, 50).thread_ns, 7 * MS);
 	KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
 }
 
@@ -531,14 +540,14 @@ static void softirq_in_thread(struct fake *fake)
 	local_bh_enable();
 }
 
-/* A softirq that runs over a thread, and was not raised by an interrupt, is not charged */
+/*
+ * A softirq that runs over a thread, and was not raised by an interrupt, is not charged. With
+ * forced threads it is part of the thread.
+ */
 static void softirq_over_a_thread_is_not_charged(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
 	struct irq_load load;
-
-	if (force_irqthreads())
-		kunit_skip(test, "is part of the thread");
 
 	fake->thread_us = 200;
 	fake->soft_us = 1200;
@@ -546,9 +555,13 @@ static void softirq_over_a_thread_is_not_charged(struct kunit *test)
 	fake_raise(fake, 10);
 	load = charge(fake, 150);
 	KUNIT_EXPECT_EQ(test, load.soft_ns, 0);
+	if (force_irqthreads()) {
+		KUNIT_EXPECT_GE(test, load.thread_ns, 160 * MS);
+		return;
+	}
 	/* 30 ms of 210, give or take what the mean is off */
 	KUNIT_EXPECT_GE(test, load.thread_ns, 10 * MS);
-	KUNIT_EXPECT_LE(test, load.thread_ns, 60 * MS);
+	KUNIT_EXPECT_LE(test, load.thread_ns, 80 * MS);
 }
 
 static void interrupt_in_thread(struct fake *fake)
@@ -610,8 +623,7 @@ static u64 napi_charges(struct fake *irq, struct fake *fake)
 	for (int i = 0; i < 60; i++) {
 		scoped_guard(irqsave)
 			generic_handle_irq(irq->irq);
-		local_bh_disable();
-		local_bh_enable();
+		run_softirqs();
 		while (test_bit(NAPI_STATE_SCHED, &fake_napi.napi.state))
 			usleep_range(1000, 2000);
 	}
@@ -711,13 +723,13 @@ static void removed_action_stays_charged(struct kunit *test)
 	fake->thread_us = 200;
 	fake_raise(fake, 50);
 	before = fake_load(fake);
-	KUNIT_EXPECT_GE(test, before.thread_ns, 9 * MS);
+	KUNIT_EXPECT_GE(test, before.thread_ns, 7 * MS);
 	free_irq(fake->irq, fake);
 	fake_request(test, fake);
 	after = fake_load(fake);
 	KUNIT_EXPECT_GE(test, after.thread_ns, before.thread_ns);
 	KUNIT_EXPECT_LT(test, after.thread_ns - before.thread_ns, 5 * MS);
-	KUNIT_EXPECT_GE(test, charge(fake, 50).thread_ns, 9 * MS);
+	KUNIT_EXPECT_GE(test, charge(fake, 50).thread_ns, 7 * MS);
 }
 
 /* All actions of a line are one load, and what one took stays when it goes */
