@@ -494,7 +494,7 @@ static void softirq_is_charged_to_its_raiser(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test), *other = fake_irq(test);
 
-	/* What an interrupt stands for on a CPU it does not claim on another */
+	/* A timed interrupt claims runs of its CPU only */
 	guard(migrate)();
 	fake->soft_us = 500;
 	fake_raise(fake, 10);
