@@ -6,7 +6,7 @@
  * being "SPAN MARKS INSTRUCTIONS OCCURRENCES": SPAN is 0 for start to middle, 1 for
  * middle to stop, 2 for all; bit N of MARKS is set if the instruction at the N-th
  * "mark" was executed on the way. Where the instruction at "skip" was executed in
- * between, nothing is counted. For one CPU.
+ * between, or that at "need" was not, nothing is counted. For one CPU.
  *
  * Debian does not package qemu-plugin.h; what is used of that stable interface
  * is declared here.
@@ -40,15 +40,16 @@ EXPORT int qemu_plugin_version = API_VERSION;
 
 #define MAX	100000
 #define MARKS	4
-static uint64_t start, middle, stop, skip, mark[MARKS], count, hard;
+static uint64_t start, middle, stop, skip, need, mark[MARKS], count, hard;
 static uint64_t histogram[3][1 << MARKS][MAX + 1];
 static unsigned int marks, nr_marks;
-static bool counting;
+static bool counting, seen;
 static const char *out;
 
 static void record(unsigned int span, uint64_t n)
 {
-	histogram[span][marks][n < MAX ? n : MAX]++;
+	if (seen || !need)
+		histogram[span][marks][n < MAX ? n : MAX]++;
 }
 
 /* Before each instruction that does not matter */
@@ -68,9 +69,12 @@ static void executed(unsigned int cpu, void *data)
 		marks |= (mark[m] == addr) << m;
 	if (addr == start) {
 		counting = true;
+		seen = false;
 		count = 1;
 		hard = 0;
 		marks = 0;
+	} else if (addr == need) {
+		seen = true;
 	} else if (addr == middle && counting && !hard) {
 		hard = count - 1;
 		record(0, hard);
@@ -91,7 +95,7 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t addr = qemu_plugin_insn_vaddr(insn);
-		bool matters = addr == start || addr == middle || addr == stop || addr == skip;
+		bool matters = addr == start || addr == middle || addr == stop || addr == skip || addr == need;
 		unsigned int m;
 
 		for (m = 0; m < nr_marks; m++)
@@ -122,7 +126,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *in
 			       int argc, char **argv)
 {
 	static const struct { const char *format; uint64_t *addr; } points[] = {
-		{ "start=%llx", &start }, { "middle=%llx", &middle }, { "stop=%llx", &stop }, { "skip=%llx", &skip } };
+		{ "start=%llx", &start }, { "middle=%llx", &middle }, { "stop=%llx", &stop }, { "skip=%llx", &skip },
+		{ "need=%llx", &need } };
 	unsigned long long v;
 	int i, n;
 
@@ -131,7 +136,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *in
 			out = argv[i] + 4;
 		else if (sscanf(argv[i], "mark=%llx", &v) == 1 && nr_marks < MARKS)
 			mark[nr_marks++] = v;
-		for (n = 0; n < 4; n++)
+		for (n = 0; n < 5; n++)
 			if (sscanf(argv[i], points[n].format, &v) == 1)
 				*points[n].addr = v;
 	}
