@@ -160,7 +160,7 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 
 	/*
 	 * Others ran in it: the scheduler knows what was left. With IRQ_TIME_ACCOUNTING and
-	 * PREEMPT_RT it leaves out softirqs in other tasks than ksoftirqd: their charge is too low.
+	 * PREEMPT_RT it leaves out softirqs in tasks other than ksoftirqd: their charge is too low.
 	 */
 	if (current->nvcsw + current->nivcsw != span->switches)
 		return min_t(s64, wall, irq_load_since(task_sched_runtime(current), span->runtime));

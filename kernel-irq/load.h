@@ -164,8 +164,8 @@ static inline u32 irq_load_polled(const struct irq_load_line *line, u32 now)
 {
 	u32 level = READ_ONCE(line->polled), at = READ_ONCE(line->polled_at);
 
-	/* The tick may have come after @now was read, and another CPU have counted a poll */
-	return at == now + 1 ? level : level - min(level, now - at);
+	/* After @now was read ticks may have come, and another CPU may have counted a poll */
+	return at - now < HZ ? level : level - min(level, now - at);
 }
 
 /* Without lock: one poll per jiffy counts, whichever CPU wins */

@@ -273,7 +273,7 @@ static void rare_polls_by_tasks_do_not_count(struct kunit *test)
 
 	KUNIT_EXPECT_LT(test, polled(&line, &now, HZ / 30), HZ / 10);
 	KUNIT_EXPECT_EQ(test, polled(&line, &now, HZ / 64), IRQ_LOAD_POLLED);
-	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now - 1), IRQ_LOAD_POLLED);
+	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now - 2), IRQ_LOAD_POLLED);
 	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + HZ), IRQ_LOAD_POLLED - HZ);
 	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + 3 * HZ), 0);
 }
