@@ -404,18 +404,19 @@ static unsigned long irq_balance_jiffies_until(u64 time)
 }
 
 /*
- * Sleep until @next, or until kicked, but at least for the shortest interval: pending moves
- * need an interrupt. A freezing thread stops here, before suspend takes CPUs offline.
+ * Sleep until @next, or until kicked, but at least for the shortest interval from now on: the
+ * moves that were just published need an interrupt. A freezing thread stops here, before
+ * suspend takes CPUs offline.
  */
 static void irq_balance_sleep(u64 next)
 {
-	u64 earliest;
+	u64 earliest, published = ktime_get_ns();
 
 	wait_event_freezable_timeout(irq_balance_wait,
 				     READ_ONCE(irq_balance_wanted) || kthread_should_stop(),
 				     irq_balance_jiffies_until(next));
 
-	earliest = READ_ONCE(irq_balance_map.policy.last) +
+	earliest = published +
 		   (u64)READ_ONCE(irq_balance_settings.interval_ms) * NSEC_PER_MSEC;
 	wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(),
 				     irq_balance_jiffies_until(earliest));
