@@ -17,8 +17,9 @@
 
 #include "place.h"
 
-/* All steps of work in a pass, of a few nanoseconds each */
-#define EFFORT_MAX	2000000U
+/* Steps of work for each item and CPU, and in all: a few nanoseconds each */
+#define EFFORT		48U
+#define EFFORT_MAX	1000000U
 
 /* Items of two CPUs that are shared out anew, at most 64 */
 #define PAIR_MAX	40U
@@ -350,10 +351,16 @@ static void irq_balance_descend(struct irq_balance_work *w, bool each)
 		w->flags[pos] &= ~IRQ_BALANCE_FROZEN;
 }
 
+/* The steps that a search may take: they grow with the problem */
+static u32 irq_balance_effort(const struct irq_balance_work *w)
+{
+	return min((u64)EFFORT * w->nr * w->nr_cpus, EFFORT_MAX);
+}
+
 /* Relieves each CPU, the worst first, by moves and swaps that each gain enough */
 void irq_balance_settle(struct irq_balance_work *w)
 {
-	w->until = w->spent + IRQ_BALANCE_LOOK;
+	w->until = w->spent + irq_balance_effort(w);
 	irq_balance_descend(w, true);
 }
 
@@ -559,7 +566,7 @@ static bool irq_balance_hope(const struct irq_balance_work *w)
  * bringing remote interrupts back would make the worst CPU worse, they may stay.
  * Returns false if no CPU could gain enough; then everything is at home.
  */
-bool irq_balance_place(struct irq_balance_work *w, u32 effort)
+bool irq_balance_place(struct irq_balance_work *w)
 {
 	bool relaxed = false, first = true, again = true;
 	u32 i;
@@ -576,7 +583,7 @@ bool irq_balance_place(struct irq_balance_work *w, u32 effort)
 			remote |= irq_balance_bind(w, &w->items[i], relaxed);
 		if (first && !irq_balance_hope(w))
 			return false;
-		w->until = min(w->spent + effort, EFFORT_MAX);
+		w->until = w->spent + irq_balance_effort(w);
 		irq_balance_solve(w);
 		again = irq_balance_spill(w);
 		if (again)

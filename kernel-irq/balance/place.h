@@ -98,10 +98,6 @@ struct irq_balance_work {
 #define IRQ_BALANCE_AWAY	4U	/* first of a node that an interrupt was moved away from */
 #define IRQ_BALANCE_FROZEN	8U	/* nothing relieves it */
 
-/* Steps of work to see whether a plan is worth it, and to make one */
-#define IRQ_BALANCE_LOOK	20000U
-#define IRQ_BALANCE_THOROUGH	1000000U
-
 /* The time that a load takes of a CPU, ns/s */
 static inline u64 irq_balance_cost(const struct irq_balance_work *w, u64 load, u32 pos)
 {
@@ -128,6 +124,6 @@ bool irq_balance_may(const struct irq_balance_work *w, const struct irq_balance_
 void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos);
 void irq_balance_home(struct irq_balance_work *w);
 void irq_balance_settle(struct irq_balance_work *w);
-bool irq_balance_place(struct irq_balance_work *w, u32 effort);
+bool irq_balance_place(struct irq_balance_work *w);
 
 #endif /* _KERNEL_IRQ_BALANCE_PLACE_H */

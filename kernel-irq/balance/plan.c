@@ -466,18 +466,13 @@ static unsigned int irq_balance_judge(struct irq_balance *bal)
 	return moves;
 }
 
-/* Finds a placement that is worth its moves; thoroughly if a quick search soon found one */
+/* Finds a placement that is worth its moves */
 static void irq_balance_search(struct irq_balance *bal)
 {
 	struct irq_balance_work *w = bal->work;
-	bool hope = irq_balance_place(w, IRQ_BALANCE_LOOK + 200 * w->nr_cpus);
-	unsigned int moves = irq_balance_judge(bal);
+	bool hope = irq_balance_place(w);
 
-	if (moves && !bal->observe && w->spent < IRQ_BALANCE_THOROUGH / 4) {
-		irq_balance_place(w, IRQ_BALANCE_THOROUGH);
-		moves = irq_balance_judge(bal);
-	}
-	if (moves || !hope)
+	if (irq_balance_judge(bal) || !hope)
 		return;
 	/* Moves that are worth it may be connected with others that are not */
 	irq_balance_home(w);

@@ -16,6 +16,7 @@
 #include "kernel.h"
 
 #define ROUNDS	20
+#define SMALL	40
 #define SECOND	1000000000ULL
 
 static u64 seed = 88172645463325252ULL;
@@ -82,10 +83,11 @@ static void build_cpus(struct irq_balance_cpu *cpus, unsigned int nr)
  * @nr_irqs:	interrupts
  * @heavy:	how many of them are heavy
  * @held:	whether devices have a node
+ * @rounds:	passes of the same state
  * @fig:	figures
  */
 static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
-		bool held, struct figures *fig)
+		bool held, unsigned int rounds, struct figures *fig)
 {
 	struct irq_balance_settings set;
 	struct irq_balance_cpu *cpus = array(nr_cpus, sizeof(*cpus));
@@ -128,7 +130,7 @@ static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
 	bal0 = bal;
 
 	fig->usec = ~0ULL;
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		u64 begun;
 
 		memcpy(cpus, cpus0, nr_cpus * sizeof(*cpus));
@@ -174,20 +176,27 @@ int main(int argc, char **argv)
 	struct figures fig;
 	unsigned int n;
 
+	if (argc == 4 && !strcmp(argv[1], "small")) {
+		for (n = 0; n < SMALL; n++)
+			run(atoi(argv[3]), atoi(argv[2]), atoi(argv[2]), false, 1, &fig);
+		return 0;
+	}
 	if (argc > 1) {
-		fprintf(stderr, "usage: %s: time passes of the planner\n", argv[0]);
+		fprintf(stderr, "usage: %s: time passes of the planner\n"
+			"       %s small IRQS CPUS: passes of %d machines, to count their instructions\n",
+			argv[0], argv[0], SMALL);
 		return 2;
 	}
 	puts("One pass from all interrupts on one CPU, minimum of 20.\n"
 	     "Loads are per mille of a CPU.\n"
 	     "  CPUs   irqs  heavy        us  moves    before   after   mean");
-	run(1024, 4096, 600, false, &fig);
+	run(1024, 4096, 600, false, ROUNDS, &fig);
 	print(1024, 4096, 600, &fig);
 	if (fig.usec >= 10000) {
 		puts("FAIL: more than 1 ms");
 		return 1;
 	}
-	run(1024, 4096, 600, true, &fig);
+	run(1024, 4096, 600, true, ROUNDS, &fig);
 	print(1024, 4096, 600, &fig);
 	if (fig.usec >= 10000) {
 		puts("FAIL: more than 1 ms");
@@ -196,16 +205,16 @@ int main(int argc, char **argv)
 	puts("Growth with the interrupts, all heavy, devices in nodes, which let go of\n"
 	     "them when 8192 fill the machine:");
 	for (n = 64; n <= 8192; n *= 2) {
-		run(1024, n, n, true, &fig);
+		run(1024, n, n, true, ROUNDS, &fig);
 		print(1024, n, n, &fig);
 	}
 	if (fig.usec >= 100000) {
 		puts("FAIL: more than 10 ms");
 		return 1;
 	}
-	puts("The same on 16 CPUs, searched thoroughly where they are few:");
+	puts("The same on 16 CPUs:");
 	for (n = 64; n <= 8192; n *= 2) {
-		run(16, n, n, true, &fig);
+		run(16, n, n, true, ROUNDS, &fig);
 		print(16, n, n, &fig);
 	}
 	return 0;
