@@ -7,6 +7,7 @@
 #   need_space DIR MB              refuse if the disk is too full
 #   logged LABEL LOG COMMAND...    run it with its output in LOG, and show the progress
 #   build_module NAME SOURCE       a test module for $LINUX/o-NAME; sets $module
+#   build_plugin SOURCE SO WORDS   a plugin for $QEMU, tried with the parameters WORDS
 # shellcheck shell=bash
 
 set -u
@@ -268,6 +269,18 @@ build_module() {
 	module=$dir/$(basename "$2" .c).ko
 	mkdir -p "$dir" && cp "$2" "$dir/" && echo "obj-m := $(basename "$2" .c).o" >"$dir/Kbuild"
 	make -C "$LINUX/o-$1" M="$dir" modules >"$dir/log" 2>&1 </dev/null || { tail -n 20 "$dir/log" >&2; die "$2 does not build for o-$1"; }
+}
+
+# Debian has no header that names the version of the interface
+build_plugin() {
+	local source=$1 plugin=$2 words=$3 api
+	for api in 4 2 1 5 6; do
+		gcc -O2 -Wall -shared -fPIC -fvisibility=hidden -DAPI_VERSION=$api -o "$plugin" "$source" || die "$source does not compile"
+		timeout 20 "$QEMU" -machine none -display none -monitor none -nodefaults -S -daemonize -pidfile "$plugin.pid" \
+			-plugin "$plugin,$words" 2>"$plugin.error" && kill "$(cat "$plugin.pid")" && return
+	done
+	die "$QEMU takes no plugin of ours: $(tail -n 1 "$plugin.error")" \
+		"install a QEMU of 9.1 or newer that was built with --enable-plugins, as Debian's is, and set QEMU=its path"
 }
 
 # The kernel of most tests, and its tools: $image, $QEMU.
