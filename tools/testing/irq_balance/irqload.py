@@ -206,8 +206,8 @@ def recorded(path):
     except OSError as error:
         raise Failure('%s: %s' % (path, error.strerror), '--from expects what --json wrote') from None
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        raise Failure('%s: this is no line of "irqload --json"' % where,
-                      'make one on a machine with the balancer: irqload --json --count 10 > FILE') from None
+        raise Failure('%s: this is no line of "irqload.py --json"' % where,
+                      'make one on a machine with the balancer: %s --json --count 10 > FILE' % sys.argv[0]) from None
     if empty:
         raise Failure('%s is empty' % path, '--from expects what --json wrote')
 

@@ -7,8 +7,8 @@ as root; the state has to be on or observe. Passes before the last change of
 the state are left out. CAPTURE is text that was recorded before, - is the
 standard input:
 
-    trace-cmd record -e irq_balance sleep 10; trace-cmd report | record -o FILE -
-    perf record -a -e 'irq_balance:*' sleep 10; perf script | record -o FILE -
+    trace-cmd record -e irq_balance sleep 10; trace-cmd report | ./record.py -o FILE -
+    perf record -a -e 'irq_balance:*' sleep 10; perf script | ./record.py -o FILE -
     cat /sys/kernel/tracing/trace
 
   -o FILE       where to write the workload (standard output)
@@ -70,7 +70,7 @@ def capture(seconds):
     except FileNotFoundError:
         die('this kernel has no /sys/kernel/irq_balance', 'it needs CONFIG_IRQ_BALANCE')
     if os.geteuid():
-        die('only root may trace', 'sudo record ...')
+        die('only root may trace', 'sudo %s ...' % sys.argv[0])
     if not os.path.isdir(TRACING + '/instances'):
         subprocess.run(['mount', '-t', 'tracefs', 'nodev', TRACING], check=False)
     if not os.path.isdir(TRACING + '/events/irq_balance'):
@@ -296,7 +296,7 @@ def verify(name):
         die('replay is not built', 'make -C tools/testing/irq_balance')
     text, command = read(name), [program]
     if not re.search('^# set ', text, re.M):
-        die('%s has no "# set": it is not a workload that record wrote' % name, 'make one: record -o FILE')
+        die('%s has no "# set": it is not a workload that record wrote' % name, 'make one: %s -o FILE' % sys.argv[0])
     for pair in (re.search(r'^# set (.*)$', text, re.M) or [0, ''])[1].split():
         command += ['--program', pair[8:]] if pair.startswith('program=') else ['--set', pair]
     if '# propose ' in text:

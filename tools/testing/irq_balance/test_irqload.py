@@ -147,6 +147,7 @@ class Program(unittest.TestCase):
         with open(tree.top + '/bad', 'w') as file:
             file.write(text + 'x\n')
         self.refused('bad:3', '--from', tree.top + '/bad')
+        self.refused(PROGRAM + ' --json', '--from', tree.top + '/bad')
         long = json.dumps(dict(good, irqs=[dict(good['irqs'][0], cpus='9' * 5000)])) + '\n'
         self.assertEqual(self.run_it('--from', '-', '--sort', 'cpu', text=long).returncode, 0)
 
