@@ -102,8 +102,12 @@ apt_install() {
 	die "apt could not install ${packages[*]} (whole output: $log)" "$by_hand"
 }
 
-# The seconds that a step of scripts/test may take
-limit_of() { sed -n '2,15s/^# timeout: *//p' "$1" | grep -m 1 . || echo 900; }
+# The comments at the head of a step of scripts/test, and the seconds that it may take
+head_of() { awk 'NR > 1 { if (!/^#/) exit; print }' "$1"; }
+limit_of() { head_of "$1" | sed -n 's/^# timeout: *//p' | grep -m 1 . || echo 900; }
+
+# Whether a step is to run this part of it
+part() { [ -z "${PARTS:-}" ] || [[ " $PARTS " == *" $1 "* ]]; }
 
 # need PROGRAM PACKAGE...: install missing PROGRAMs through apt. A PROGRAM with a slash is
 # a file, one that starts with python: is a Python module. Waits for the apt of another step.
