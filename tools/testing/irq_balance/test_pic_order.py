@@ -71,6 +71,27 @@ def expected(master, slave, load):
     return '\n'.join(lines + ['best %d %d' % best[1:]]) + '\n'
 
 
+def waited(ahead, behind, load):
+    """The same by serving each request, without an equation: all come at once, beside the longest of BEHIND."""
+    now, served = max((load[i][0] for i in behind), default=0), dict.fromkeys(ahead, 0)
+    while True:
+        pending = [irq for irq in ahead if served[irq] * MILLION <= now * load[irq][1] or not served[irq]]
+        if not pending:
+            return now
+        served[pending[0]] += 1
+        now += load[pending[0]][0]
+
+
+def best_served(load):
+    """The best of all orders, and the latencies of each, one request after the other"""
+    found = {}
+    for master in range(8):
+        for slave in range(8, 16):
+            lines = [irq for irq in order(master, slave) if irq in load]
+            found[master, slave] = {irq: waited(lines[:rank], lines[rank + 1:], load) for rank, irq in enumerate(lines)}
+    return min(found, key=lambda key: (worst(found[key], load), key)), found
+
+
 def as_text(load):
     return ''.join('irq %d %d %d%s\n' % (irq, c, r, ' %d' % d if d else '') for irq, (c, r, d) in load.items())
 
@@ -135,6 +156,21 @@ class PicOrder(unittest.TestCase):
         rnd = random.Random(int(os.environ.get('SEED', 20031107)))
         for _ in range(int(os.environ.get('COUNT', 100))):
             self.compare(rnd.randint(0, 7), rnd.randint(8, 15), random_load(rnd))
+
+    def test_served(self):
+        rnd = random.Random(int(os.environ.get('SEED', 20031107)))
+        for _ in range(int(os.environ.get('COUNT', 100)) // 3):
+            count, load = rnd.randint(2, 12), {}
+            # Round ones among them: requests come as a handler ends
+            for irq in rnd.sample(LINES, count):
+                cost = rnd.randint(1, 30) * rnd.choice([7, 20])
+                rate = max(r for r in (1, 2, 10, 20, 50, 100, 250, 1000, 5000) if cost * r * count <= rnd.uniform(.3, .9) * MILLION)
+                load[irq] = cost, rate, rnd.choice([0, 0, rnd.randint(1, 5000)])
+            best, found = best_served(load)
+            for now in best, (rnd.randint(0, 7), rnd.randint(8, 15)):
+                rows = run(*now, '--latency', '-', text=as_text(load)).stdout.splitlines()[15:]
+                self.assertEqual(rows[-1], 'best %d %d' % best, load)
+                self.assertEqual({int(row.split()[1]): int(row.split()[2]) for row in rows[:-1]}, found[now], load)
 
     def test_refusals(self):
         arguments = [((), ''), (('3,',), '8..15'), ((3, 14, 5), ''), (('', 14), ''), ((8, 14), '0..7'), ((3, 7), '8..15'), ((3, 16), '8..15'),

@@ -138,26 +138,17 @@ static u64 seen_worst(const struct world *w)
 	return worst;
 }
 
-/* The load that one move takes off the worse of its two CPUs, by the loads that the pass saw */
-static u64 gain_of(const struct world *w, const struct irq_balance_irq *irq)
-{
-	const struct irq_balance_cpu *from = &w->cpus[irq->cpu], *to = &w->cpus[irq->target];
-	u64 before = max(from->load, to->load), gone = irq->load * 1024 / from->capacity;
-	u64 after = max(from->load - min(from->load, gone),
-			to->load + irq->load * 1024 / to->capacity);
-
-	return before - min(before, after);
-}
-
 /*
  * The gain rule without errors: the worst of the CPUs that moves connect has to gain
  * enough. Moves off a forbidden CPU, or back to a node, make good for all that they connect.
+ * @gain is what the moves take off the worst of the CPUs that they touch.
  */
-static bool gains_enough(const struct world *w)
+static bool gains_enough(const struct world *w, u64 *gain)
 {
 	unsigned int root[WORLD_CPUS], i, cpu, old;
 	u64 before[WORLD_CPUS] = { 0 }, after[WORLD_CPUS] = { 0 }, load[WORLD_CPUS], need;
-	bool good[WORLD_CPUS] = { false };
+	bool good[WORLD_CPUS] = { false }, enough = true;
+	u64 worst = 0, least = 0;
 
 	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
 		root[cpu] = cpu;
@@ -165,10 +156,12 @@ static bool gains_enough(const struct world *w)
 	}
 	for (i = 0; i < w->nr_irqs; i++) {
 		const struct irq_balance_irq *irq = &w->irqs[i];
+		u64 gone = irq->load * 1024 / w->cpus[irq->cpu].capacity;
 
 		if (irq->target == irq->cpu)
 			continue;
-		load[irq->cpu] -= irq->load * 1024 / w->cpus[irq->cpu].capacity;
+		/* Loads are rounded */
+		load[irq->cpu] -= min(load[irq->cpu], gone);
 		load[irq->target] += irq->load * 1024 / w->cpus[irq->target].capacity;
 		old = root[irq->cpu];
 		for (cpu = 0; cpu < w->nr_cpus; cpu++) {
@@ -187,14 +180,16 @@ static bool gains_enough(const struct world *w)
 	}
 	for (i = 0; i < w->nr_irqs; i++) {
 		cpu = root[w->irqs[i].target];
-		if (w->irqs[i].target == w->irqs[i].cpu || good[cpu])
+		if (w->irqs[i].target == w->irqs[i].cpu)
 			continue;
+		worst = max(worst, before[cpu]);
+		least = max(least, after[cpu]);
 		need = max(before[cpu] / 1000 * w->set.min_gain, w->set.heavy * 500000ULL);
-		/* Loads are rounded */
-		if (before[cpu] + before[cpu] / 10000 < after[cpu] + need)
-			return false;
+		if (!good[cpu] && before[cpu] + before[cpu] / 10000 < after[cpu] + need)
+			enough = false;
 	}
-	return true;
+	*gain = worst - min(worst, least);
+	return enough;
 }
 
 /**
@@ -208,6 +203,7 @@ unsigned int world_pass(struct world *w)
 	u64 before = world_worst(w);
 	unsigned int i, asked = 0, done = 0;
 	bool forced = false, heavy = false, full = false;
+	u64 gain;
 
 	for (i = 0; i < w->nr_irqs; i++)
 		w->irqs[i].allowed = w->movable[i] ? w->mask[i] : NULL;
@@ -247,11 +243,6 @@ unsigned int world_pass(struct world *w)
 		      "a move without a reason");
 		check(w, irq->state->why == irq->reason, "another reason in its state");
 		check(w, irq->gain <= seen_worst(w) || full, "gains more than there is");
-		/* Light ones count for more beside one that fills its CPU */
-		if (w->bal.nr_moves == 1 && !full && !w->bal.program)
-			check(w, irq->gain <= gain_of(w, irq) + irq->load / 10000 &&
-			      irq->gain + irq->load / 10000 >= gain_of(w, irq),
-			      "another gain than that of its move");
 		if (!w->cpus[irq->cpu].usable || !test_bit(irq->cpu, w->mask[i]))
 			forced = true;
 		/* Another may be put where this one should have left. */
@@ -260,8 +251,14 @@ unsigned int world_pass(struct world *w)
 	}
 	check(w, !asked, "wrong number of moves");
 	/* Light ones count for more beside one that fills its CPU */
-	check(w, w->wrong || full || w->bal.program || gains_enough(w),
-	      "a move that gains too little");
+	if (!w->wrong && !full && !w->bal.program) {
+		check(w, gains_enough(w, &gain), "a move that gains too little");
+		for (i = 0; i < w->nr_irqs; i++)
+			check(w, w->irqs[i].target == w->irqs[i].cpu ||
+			      (w->irqs[i].gain <= gain + before / 10000 &&
+			       w->irqs[i].gain + before / 10000 >= gain),
+			      "another gain than that of its moves");
+	}
 	check(w, !w->cpus[w->nr_cpus].base.seen, "measured a CPU behind the last");
 	check(w, w->bal.next > w->now, "next pass in the past");
 	check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe,
