@@ -116,24 +116,25 @@ def main():
     os.chdir(sys.argv[1])
     pages = sorted(set(PAGES + [ABI] + glob.glob('Documentation/**/irq-balance*.rst', recursive=True)))
     text = {page: open(page).read() for page in pages}
+    walks = [(page, number, block) for page in PAGES for number, block in blocks(page, text[page])]
+    print('1..%d' % (2 * len(pages) + len(walks) + 2))
     check_names(text)
     shell, commands = Shell(), 0
-    for page in PAGES:
-        for number, block in blocks(page, text[page]):
-            problem = [] if block else ['no command follows']
-            for command, lines in block:
-                commands += 1
+    for page, number, block in walks:
+        problem = [] if block else ['no command follows']
+        for command, lines in block:
+            commands += 1
+            output, status = shell.run(command)
+            # Commands with output only read. A slow machine may take a moment longer.
+            for _ in range(WAIT_S if lines else 0):
+                if re.fullmatch(pattern(lines), output):
+                    break
+                time.sleep(1)
                 output, status = shell.run(command)
-                # Commands with output only read. A slow machine may take a moment longer.
-                for _ in range(WAIT_S if lines else 0):
-                    if re.fullmatch(pattern(lines), output):
-                        break
-                    time.sleep(1)
-                    output, status = shell.run(command)
-                if not re.fullmatch(pattern(lines), output) or (status and not lines):
-                    problem += ['# ' + command, 'documented:'] + lines + ['printed (status %d):' % status] + \
-                        output.splitlines()
-            result('%s:%d: %s' % (page, number, block[0][0] if block else ''), '\n'.join(problem))
+            if not re.fullmatch(pattern(lines), output) or (status and not lines):
+                problem += ['# ' + command, 'documented:'] + lines + ['printed (status %d):' % status] + \
+                    output.splitlines()
+        result('%s:%d: %s' % (page, number, block[0][0] if block else ''), '\n'.join(problem))
     result('commands were run', '' if commands > 10 else 'only %d' % commands)
     return 1 if failed else 0
 

@@ -130,7 +130,7 @@ static void test_lone_waiting(void)
 	EXPECT_EQ(w.irqs[i].cpu, 1);
 	finish(&w);
 	/*
-	 * What waits counts for up to a quarter of a CPU: here 222 ms/s of 1082, of which
+	 * Light ones that wait count for up to a quarter of a CPU: here 222 ms/s of 1082, of which
 	 * a twentieth has to be gained on the other CPU.
 	 */
 	for (i = 0; i < 2; i++) {

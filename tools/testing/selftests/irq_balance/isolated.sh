@@ -29,10 +29,10 @@ on_any() { # CPU...: is a source on one of them?
 	done
 	return 1
 }
-leave() { # CPU...: until no source is on one of them, for 5 s
+leave() { # CPU...: until no source is on one of them, for at most 30 s
 	local tries=0
 	while on_any "$@"; do
-		[ $((tries += 1)) -le 50 ] || return
+		[ $((tries += 1)) -le 300 ] || return
 		sleep 0.1
 	done
 }
@@ -102,8 +102,8 @@ result "partition: no interrupt is moved there" $? "$(traced move) moves"
 
 dissolve
 tries=0
-until [ "$(moved_to "${isolated[@]}")" -gt 0 ] || [ $((tries += 1)) -gt 50 ]; do sleep 0.1; done
-[ $tries -le 50 ]
+until [ "$(moved_to "${isolated[@]}")" -gt 0 ] || [ $((tries += 1)) -gt 300 ]; do sleep 0.1; done
+[ $tries -le 300 ]
 result "partition dissolved: the CPUs are used again" $? "$(moved_to "${isolated[@]}") moves there"
 quiet
 

@@ -21,10 +21,10 @@ start() {
 	busy
 	state on
 }
-spread() { # least number of CPUs that they must get to, within 5 s
+spread() { # least number of CPUs that they must get to, within 30 s
 	local tries=0
 	until [ "$(different_cpus "${SOURCES[@]}")" -ge "$1" ]; do
-		[ $((tries += 1)) -le 50 ] || return
+		[ $((tries += 1)) -le 300 ] || return
 		sleep 0.1
 	done
 }
@@ -66,7 +66,7 @@ allowed=("${cpus[@]:1}")
 list=${allowed[*]}
 [ "$BREAK" = knob ] || echo "${list// /,}" >$BALANCER/cpus
 tries=0
-until [ "$(outside "${allowed[@]}")" = 0 ] || [ $((tries += 1)) -gt 50 ]; do sleep 0.1; done
+until [ "$(outside "${allowed[@]}")" = 0 ] || [ $((tries += 1)) -gt 300 ]; do sleep 0.1; done
 [ "$(outside "${allowed[@]}")" = 0 ]
 result "heavy interrupts leave CPUs that are not in the list" $? "$list: $(places "${SOURCES[@]}")"
 value /sys/devices/system/cpu/possible list
