@@ -7,8 +7,6 @@
 begin
 new=
 STILL_S=20
-# Per mille of the busiest CPU's load: a gain that is measured is off by that
-SLACK=100
 need_hotplug
 stage find_busy 4 2
 want=${#SOURCES[@]}
@@ -21,6 +19,18 @@ windows() { # the proposed gain, and the load of the busiest CPU: once a second
 		worst=$(awk 'NR > 1 && $2 > w { w = $2 } END { print w + 0 }' $DEBUG/cpus)
 		echo "$(statistic proposal_gain) $worst"
 	done
+}
+# No move for STILL_S. The load of the machine may change, on a busy host more than once:
+# three times at most. Sets $moved
+still() { # COMMAND that counts the moves...
+	local before i
+	for i in 1 2 3; do
+		before=$("$@")
+		sleep $STILL_S
+		moved=$(($("$@") - before))
+		[ $moved != 0 ] || return 0
+	done
+	return 1
 }
 median() { # column, file
 	cut -d ' ' -f "$1" "$2" | sort -n | sed -n 3p
@@ -62,12 +72,13 @@ result "on: each heavy interrupt gets a CPU of its own" $? \
 
 settle || ktap_print_msg "still moving after 15 s"
 
-# The gain is of the busiest CPU's load. Both are medians of several windows.
+# The gain is of the busiest CPU's load. Both are medians of several windows; the interrupts
+# cost more once they do not wait for each other, so that it is two thirds at least.
 proposed=$(median 1 "$TMP/observed") was=$(median 2 "$TMP/observed")
 windows >"$TMP/on"
 is=$(median 2 "$TMP/on")
 came=$(((was - is) * 1000 / was))
-[ "$proposed" -gt 0 ] && [ $((proposed - came)) -le $SLACK ] && [ $((came - proposed)) -le $SLACK ]
+[ "$proposed" -gt 0 ] && [ $((came * 3)) -ge $((proposed * 2)) ] && [ $((came * 2)) -le $((proposed * 3)) ]
 result "on: the gain that comes is the one that was proposed" $? \
 	"proposed $proposed per mille, the busiest CPU went from $was to $is ns/s: $came"
 
@@ -91,14 +102,12 @@ result "on: they are served by the CPU that effective_affinity names" $r
 # No moves afterwards
 before=$(places "${SOURCES[@]}")
 trace_clear
-[ "$BREAK" = move ] &&
-	for new in 1 2 3; do state off; crowd "${cpus[@]}"; state on; sleep 5; done
-sleep $STILL_S
+[ "$BREAK" = move ] && restless
+still traced move
+r=$?
 after=$(places "${SOURCES[@]}")
-moved=$(traced move)
 show_moves
-[ "$moved" = 0 ]
-result "on: once balanced, no more moves" $? "$moved moves in $STILL_S s: $before-> $after"
+result "on: once balanced, no more moves" $r "$moved moves in $STILL_S s: $before-> $after"
 
 [ "$BREAK" = mask ] && echo 1 >"/proc/irq/${SOURCES[0]}/smp_affinity"
 masks >"$TMP/masks.1"
@@ -123,9 +132,8 @@ trace_clear
 load "$RATE" "${SOURCES[0]}"
 taskset -pc "${cpus[-1]}" "${LOADS[-1]}" >"$TMP/pinned" || ktap_exit_fail_msg "needs taskset"
 [ "$BREAK" = move ] && restless
-sleep $STILL_S
+still moves_of "${SOURCES[0]}"
 quiet
-moved=$(moves_of "${SOURCES[0]}")
 show_moves
 [ "$moved" = 0 ] && grep -q "^${SOURCES[0]}: [1-9][0-9]* injected" "$TMP/injected"
 result "a lone hot interrupt does not move" $? "$moved moves in $STILL_S s"
