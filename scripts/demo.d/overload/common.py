@@ -9,7 +9,7 @@ import subprocess
 import threading
 
 NICS, LIGHT = 2, 2
-SO_ATTACH_FILTER, ETH_P_TEST, LENGTH = 26, 0x88b5, 1500
+SO_ATTACH_FILTER, ETH_P_IP = 26, 0x800
 SHARE = os.environ['SHARE']
 BALANCER, TRACING = '/sys/kernel/irq_balance/', '/sys/kernel/tracing/'
 CPUS = os.cpu_count()
@@ -43,22 +43,26 @@ def links_up():
         subprocess.run(['ip', 'link', 'set', 'eth%d' % nic, 'up'], check=False)
 
 
-def prepare():
+def prepare(filters, length):
     """
-    NICs that are up, an address for pings, frames that are expensive: eight packet sockets
-    for each NIC run a filter of 1500 instructions, which takes no frame, as a firewall does. Returns them.
+    NICs that are up, an address for pings, one for the flood with a UDP socket that nobody reads.
+    To make frames dearer, for each NIC so many packet sockets run a filter of LENGTH instructions,
+    which takes no frame, as a firewall does. Returns the sockets.
     """
     links_up()
-    subprocess.run(['ip', 'addr', 'add', '10.9.0.1/24', 'dev', 'eth%d' % LIGHT], check=True)
-    subprocess.run(['ip', 'neigh', 'add', '10.9.0.2', 'lladdr', '52:54:00:00:01:00', 'dev', 'eth%d' % LIGHT], check=True)
+    for address, device in ('10.9.0.1/24', 'eth%d' % LIGHT), ('10.9.1.1/32', 'lo'):
+        subprocess.run(['ip', 'addr', 'add', address, 'dev', device], check=True)
+    subprocess.run(['ip', 'neigh', 'replace', '10.9.0.2', 'lladdr', '52:54:00:00:01:00', 'dev', 'eth%d' % LIGHT], check=True)
     code = struct.pack('=HBBI', 0x00, 0, 0, 1)                      # A = 1
-    code += struct.pack('=HBBI', 0x04, 0, 0, 3) * (LENGTH - 2)      # A += 3
+    code += struct.pack('=HBBI', 0x04, 0, 0, 3) * (length - 2)      # A += 3
     code += struct.pack('=HBBI', 0x06, 0, 0, 0)                     # drop
     program = ctypes.create_string_buffer(code)
-    held = []
-    for nic in list(range(NICS)) * 8:
+    held = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
+    held[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 0)
+    held[0].bind(('10.9.1.1', 9))
+    for nic in list(range(NICS)) * filters:
         s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        s.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack('HL', LENGTH, ctypes.addressof(program)))
-        s.bind(('eth%d' % nic, ETH_P_TEST))
+        s.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack('HL', len(code) // 8, ctypes.addressof(program)))
+        s.bind(('eth%d' % nic, ETH_P_IP))
         held.append(s)
     return held

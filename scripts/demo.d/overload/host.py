@@ -3,12 +3,13 @@
 """host.py DIR PORT...: feeds the NICs of a guest from outside
 
 QEMU's netdev I receives UDP datagrams at the PORT 2 I and sends to the PORT 2 I + 1.
-All NICs but the last get frames that nothing receives, at the rate that the guest asks
+All NICs but the last get UDP packets of many flows, at the rate that the guest asks
 for. The last NIC gets a ping every 10 ms or so. The guest writes
 "LABEL RATE" (frames per second for each NIC, or 0) to DIR/ask. When it writes
 "end 0" the counts of each label go to DIR/host.json: seconds, frames sent, pings
 sent and their round-trip times in us.
 """
+import contextlib
 import json
 import os
 import random
@@ -18,7 +19,7 @@ import struct
 import sys
 import time
 
-LIGHT_ADDRESSES = bytes((10, 9, 0, 2)), bytes((10, 9, 0, 1))
+FLOWS = 64
 
 
 def checksum(data):
@@ -27,16 +28,25 @@ def checksum(data):
     return ~(total + (total >> 16)) & 0xffff
 
 
-def ping(number, mac):
-    body = struct.pack('!HH', 0x1234, number & 0xffff) + bytes(40)
-    icmp = struct.pack('!BBH', 8, 0, checksum(b'\x08\x00\x00\x00' + body)) + body
-    head = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(icmp), 0, 0, 64, 1, 0, *LIGHT_ADDRESSES)
+def frame(nic, net, protocol, data):
+    """From 10.9.NET.2 to 10.9.NET.1"""
+    head = struct.pack('!BBHHHBBH8B', 0x45, 0, 20 + len(data), 0, 0, 64, protocol, 0, 10, 9, net, 2, 10, 9, net, 1)
     head = head[:10] + struct.pack('!H', checksum(head)) + head[12:]
-    return mac + b'\x52\x54\x00\x00\x01\x00' + b'\x08\x00' + head + icmp
+    return bytes((0x52, 0x54, 0, 0, 0, nic, 0x52, 0x54, 0, 0, 1, 0, 8, 0)) + head + data
+
+
+def ping(number, nic):
+    body = struct.pack('!HH', 0x1234, number & 0xffff) + bytes(40)
+    return frame(nic, 0, 1, struct.pack('!BBH', 8, 0, checksum(b'\x08\x00\x00\x00' + body)) + body)
 
 
 def main():
     where, ports = sys.argv[1], [int(port) for port in sys.argv[2:]]
+    with contextlib.suppress(OSError):      # as scripts/guest: before whatever else the host does
+        os.setsid()
+        with open('/proc/self/autogroup', 'w') as file:
+            file.write('-15')
+        os.nice(-15)
     nics = len(ports) // 2 - 1
     sockets = []
     for i in range(nics + 1):
@@ -45,8 +55,7 @@ def main():
         s.connect(('127.0.0.1', ports[2 * i]))
         s.setblocking(False)
         sockets.append(s)
-    # An experimental EtherType and a unicast address: stack and filters see each frame
-    frames = [b'\x52\x54\x00\x00\x00%c' % i + b'\x52\x54\x00\x00\x01\x00\x88\xb5' + bytes(46) for i in range(nics)]
+    frames = [[frame(i, 1, 17, struct.pack('!HHHH', 1000 + flow, 9, 26, 0) + bytes(18)) for flow in range(FLOWS)] for i in range(nics)]
     records, record, rate, asked = {}, None, 0, ''
     number, next_ping, on_way = 0, 0, {}
     look = owed = last = 0
@@ -77,7 +86,7 @@ def main():
                 for _ in range(int(owed)):
                     record['sent'][i] += 1
                     try:
-                        sockets[i].send(frames[i])
+                        sockets[i].send(frames[i][record['sent'][i] % FLOWS])
                     except OSError:     # full, or the guest is gone
                         pass
             owed -= int(owed)
@@ -87,17 +96,17 @@ def main():
             on_way[number & 0xffff] = (now, record)
             record['pings'] += 1
             try:
-                sockets[nics].send(ping(number, b'\x52\x54\x00\x00\x00%c' % nics))
+                sockets[nics].send(ping(number, nics))
             except OSError:
                 pass
         if select.select([sockets[nics]], [], [], 0.0005)[0]:
             try:
-                frame = sockets[nics].recv(2048)
+                got = sockets[nics].recv(2048)
             except OSError:
                 continue
             now = time.monotonic()
-            if frame[12:14] == b'\x08\x00' and frame[23] == 1 and frame[34] == 0:
-                sent, of = on_way.pop(struct.unpack('!H', frame[40:42])[0], (0, None))
+            if got[12:14] == b'\x08\x00' and got[23] == 1 and got[34] == 0:
+                sent, of = on_way.pop(struct.unpack('!H', got[40:42])[0], (0, None))
                 if of:
                     of['rtt_us'].append(round((now - sent) * 1e6))
 
