@@ -125,8 +125,8 @@ static void idle(plugin_id id, unsigned int i)
 	struct cpu *c = qemu_plugin_scoreboard_find(cpus, i);
 	int64_t late = charge(c, now());
 
-	if (late > 0)
-		c->late += late;
+	if (late > CREDIT)
+		c->late += late - CREDIT;
 }
 
 static void resume(plugin_id id, unsigned int i)
