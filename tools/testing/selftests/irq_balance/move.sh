@@ -78,7 +78,8 @@ proposed=$(median 1 "$TMP/observed") was=$(median 2 "$TMP/observed")
 windows >"$TMP/on"
 is=$(median 2 "$TMP/on")
 came=$(((was - is) * 1000 / was))
-[ "$proposed" -gt 0 ] && [ $((came * 3)) -ge $((proposed * 2)) ] && [ $((came * 2)) -le $((proposed * 3)) ]
+[ "$proposed" -gt 0 ] && [ $((came * 3)) -ge $((proposed * 2)) ] &&
+	[ $((came * 2)) -le $((proposed * 3)) ]
 result "on: the gain that comes is the one that was proposed" $? \
 	"proposed $proposed per mille, the busiest CPU went from $was to $is ns/s: $came"
 
