@@ -64,9 +64,10 @@ def bars(out, found):
     for axis, key, scale, title in zip(axes, ('pps', 'insns', 'rtt_us_p99'), (1, 1, 1000),
                                        ('packets/s that reach a socket', 'instructions per packet', 'ping, p99, ms')):
         values = [(found[way][key] or 0) / scale for way in ways]
-        axis.bar_label(axis.barh([overload.NAMES[way] for way in ways], values, color='0.6'), fmt='%.4g', padding=3, fontsize=8)
+        drawn = axis.barh([overload.NAMES[way] for way in ways], values, color='0.6')
+        axis.bar_label(drawn, fmt='%.1f' if scale > 1 else '%.0f', padding=3, fontsize=8)
         axis.set_title(title, fontsize=9)
-        axis.margins(x=0.2)
+        axis.margins(x=0.3)
     save(figure, out, 'overload')
 
 
