@@ -156,11 +156,12 @@ static bool gains_enough(const struct world *w, u64 *gain)
 	}
 	for (i = 0; i < w->nr_irqs; i++) {
 		const struct irq_balance_irq *irq = &w->irqs[i];
-		u64 gone = irq->load * 1024 / w->cpus[irq->cpu].capacity;
+		u64 gone;
 
 		if (irq->target == irq->cpu)
 			continue;
 		/* Loads are rounded */
+		gone = irq->load * 1024 / w->cpus[irq->cpu].capacity;
 		load[irq->cpu] -= min(load[irq->cpu], gone);
 		load[irq->target] += irq->load * 1024 / w->cpus[irq->target].capacity;
 		old = root[irq->cpu];
