@@ -19,7 +19,7 @@
 
 /* Steps of work for each item and CPU, and in all: a few nanoseconds each */
 #define EFFORT		48U
-#define EFFORT_MAX	1000000U
+#define EFFORT_MAX	150000U
 
 /* Items of two CPUs that are shared out anew, at most 64 */
 #define PAIR_MAX	40U
@@ -583,7 +583,8 @@ bool irq_balance_place(struct irq_balance_work *w)
 			remote |= irq_balance_bind(w, &w->items[i], relaxed);
 		if (first && !irq_balance_hope(w))
 			return false;
-		w->until = w->spent + irq_balance_effort(w);
+		/* Beginning again for nodes that let go takes no more in all */
+		w->until = min(w->spent + irq_balance_effort(w), EFFORT_MAX);
 		irq_balance_solve(w);
 		again = irq_balance_spill(w);
 		if (again)
