@@ -5,8 +5,9 @@
  * up to and from that at "middle". Writes histograms to "out" at exit, a line
  * being "SPAN MARKS INSTRUCTIONS OCCURRENCES": SPAN is 0 for start to middle, 1 for
  * middle to stop, 2 for all; bit N of MARKS is set if the instruction at the N-th
- * "mark" was executed on the way. Where the instruction at "skip" was executed in
- * between, or that at "need" was not, nothing is counted. For one CPU.
+ * "mark" was executed on the way. Where an instruction at a "skip" was executed in
+ * between, or that at "need" was not, nothing is counted. "start" may be "stop", too: of a
+ * loop. For one CPU.
  *
  * Debian does not package qemu-plugin.h; what is used of that stable interface
  * is declared here.
@@ -40,11 +41,19 @@ EXPORT int qemu_plugin_version = API_VERSION;
 
 #define MAX	100000
 #define MARKS	4
-static uint64_t start, middle, stop, skip, need, mark[MARKS], count, hard;
+static uint64_t start, middle, stop, need, skip[MARKS], mark[MARKS], count, hard;
 static uint64_t histogram[3][1 << MARKS][MAX + 1];
-static unsigned int marks, nr_marks;
+static unsigned int marks, nr_marks, nr_skips;
 static bool counting, seen;
 static const char *out;
+
+static bool among(const uint64_t *list, unsigned int n, uint64_t addr)
+{
+	while (n--)
+		if (list[n] == addr)
+			return true;
+	return false;
+}
 
 static void record(unsigned int span, uint64_t n)
 {
@@ -67,24 +76,25 @@ static void executed(unsigned int cpu, void *data)
 	count++;
 	for (m = 0; m < nr_marks; m++)
 		marks |= (mark[m] == addr) << m;
-	if (addr == start) {
-		counting = true;
-		seen = false;
-		count = 1;
-		hard = 0;
-		marks = 0;
-	} else if (addr == need) {
+	if (addr == need) {
 		seen = true;
 	} else if (addr == middle && counting && !hard) {
 		hard = count - 1;
 		record(0, hard);
-	} else if (addr == stop || addr == skip) {
+	} else if (addr == stop || among(skip, nr_skips, addr)) {
 		if (counting && addr == stop) {
 			if (hard)
 				record(1, count - 1 - hard);
 			record(2, count - 1);
 		}
 		counting = false;
+	}
+	if (addr == start) {
+		counting = true;
+		seen = false;
+		count = 1;
+		hard = 0;
+		marks = 0;
 	}
 }
 
@@ -95,11 +105,9 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t addr = qemu_plugin_insn_vaddr(insn);
-		bool matters = addr == start || addr == middle || addr == stop || addr == skip || addr == need;
-		unsigned int m;
+		bool matters = addr == start || addr == middle || addr == stop || addr == need ||
+			       among(skip, nr_skips, addr) || among(mark, nr_marks, addr);
 
-		for (m = 0; m < nr_marks; m++)
-			matters |= mark[m] == addr;
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, matters ? executed : other, QEMU_PLUGIN_CB_NO_REGS,
 						       (void *)(uintptr_t)addr);
 	}
@@ -126,8 +134,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *in
 			       int argc, char **argv)
 {
 	static const struct { const char *format; uint64_t *addr; } points[] = {
-		{ "start=%llx", &start }, { "middle=%llx", &middle }, { "stop=%llx", &stop }, { "skip=%llx", &skip },
-		{ "need=%llx", &need } };
+		{ "start=%llx", &start }, { "middle=%llx", &middle }, { "stop=%llx", &stop }, { "need=%llx", &need } };
 	unsigned long long v;
 	int i, n;
 
@@ -136,7 +143,9 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *in
 			out = argv[i] + 4;
 		else if (sscanf(argv[i], "mark=%llx", &v) == 1 && nr_marks < MARKS)
 			mark[nr_marks++] = v;
-		for (n = 0; n < 5; n++)
+		else if (sscanf(argv[i], "skip=%llx", &v) == 1 && nr_skips < MARKS)
+			skip[nr_skips++] = v;
+		for (n = 0; n < 4; n++)
 			if (sscanf(argv[i], points[n].format, &v) == 1)
 				*points[n].addr = v;
 	}
