@@ -3,22 +3,26 @@
  * DOC: irq-load
  *
  * Two clock readings around each handler would be felt at a hundred thousand interrupts
- * per second. So only a sample is timed, about one per IRQ_LOAD_SAMPLE_NS and source
- * however hot it is, and each sample stands for the events since the one before::
+ * per second, and at a thousand on a small board. So only samples are timed, 50 to 100 per
+ * second and source at any rate, and each stands for the events since the one before::
  *
  *   handlers	handle_irq_event() counts down beside desc->lock; the interrupt that
  *		reaches zero is handled by irq_load_timed_event() (load.c)
- *   softirqs	a wrapper around the action counts down its runs on this CPU
+ *   threads	the same around the handler of an interrupt thread (load.c)
+ *   softirqs	handle_softirqs() counts down the runs of each on this CPU
  *		(load_softirq.c)
- *   NAPI	in a run of NET_RX that is timed each poll is, and is charged to the
- *		interrupt of its instance (load_napi.c)
- *   threads	each run of an interrupt thread's handler is timed (load.c): its
- *		wake-up and two context switches outweigh that
+ *   NAPI	in a run of NET_RX that is timed each poll is (load_softirq.c), and is
+ *		charged to the interrupt of its instance (load_napi.c)
+ *
+ * Work belongs to what caused it. If an interrupt, or a poll for it, raises a softirq or
+ * schedules another NAPI instance, that is charged to the interrupt too, and to its CPU what
+ * no interrupt began: timers, RCU, the scheduler, packets that another CPU steers here.
  *
  * Each ns is charged once: the time of a softirq or a thread does not contain what
- * interrupted it. Interruptions that were not timed count with this CPU's recent mean,
- * so sums may go down for a moment. If a thread slept, its run time is taken instead,
- * which contains all of it if IRQ time accounting is off, and no softirqs if it is on.
+ * interrupted it. Interruptions that were not timed count with this CPU's recent mean. If a
+ * thread slept, its run time is taken instead, which contains all of it if IRQ time accounting
+ * is off, and no softirqs if it is on. Time that the hypervisor took is not charged. Like PELT's,
+ * loads are scaled to the highest frequency of the CPU.
  *
  * A shared line is one load. A handler that demultiplexes other interrupts contains
  * their time. Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not
@@ -31,12 +35,15 @@
 #include <linux/irq_work.h>
 #include <linux/mutex.h>
 #include <linux/sched/cputime.h>
+#include <linux/topology.h>
 #include <linux/workqueue.h>
+
+#include <kunit/static_stub.h>
 
 #include "internals.h"
 
 /* The mean of a CPU's handlers covers the last one or two of these intervals */
-#define IRQ_LOAD_MEAN_NS	(NSEC_PER_SEC / 4)
+#define IRQ_LOAD_MEAN_NS	NSEC_PER_SEC
 
 DEFINE_STATIC_KEY_FALSE(irq_load_key);
 DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
@@ -75,6 +82,8 @@ static void irq_load_alloc(struct work_struct *work)
 		line = data_race(desc->load_skip) < 0 && !desc->load ? kzalloc_obj(*line) : NULL;
 		if (line) {
 			irq_load_restart(&line->hard.sampler);
+			irq_load_restart(&line->thread.sampler);
+			line->cpu = nr_cpu_ids;
 			/* Pairs with irq_load_line_of() */
 			smp_store_release(&desc->load, line);
 		}
@@ -114,17 +123,20 @@ struct irq_load_line *irq_load_get_line(unsigned int irq)
 }
 
 /*
- * Wake the user if the load of an interrupt has risen. A window closes when a quantum has been
- * charged in it. A race with another CPU that polls wakes it for nothing, or a window late.
+ * A line was charged, on this CPU. Wake the user if its load has risen. A window closes when a
+ * quantum has been charged in it. A race with another CPU wakes it for nothing, or a window late.
  */
-void irq_load_check_rise(struct irq_load_line *line, u64 now)
+void irq_load_charged(struct irq_load_line *line, u64 now)
 {
 	struct irq_work *work = READ_ONCE(irq_load_kick);
 	u64 total = READ_ONCE(line->hard.time) + atomic64_read(&line->soft) +
-		    atomic64_read(&line->thread);
+		    READ_ONCE(line->thread.time);
 	s64 charged = total - READ_ONCE(line->window_total);
 
-	/* Negative if a sum went down */
+	WRITE_ONCE(line->cpu, smp_processor_id());
+	WRITE_ONCE(line->charges, READ_ONCE(line->charges) + 1);
+
+	/* Negative if a race has left a lower total */
 	if (!work || charged < IRQ_LOAD_QUANTUM)
 		return;
 
@@ -136,22 +148,52 @@ void irq_load_check_rise(struct irq_load_line *line, u64 now)
 	WRITE_ONCE(line->window_total, total);
 }
 
+/* How far apart samples are to be: tests time everything */
+u64 irq_load_aim(u64 aim)
+{
+	KUNIT_STATIC_STUB_REDIRECT(irq_load_aim, aim);
+	return aim;
+}
+
+/* Time (ns) that the hypervisor has taken from this CPU */
+u64 irq_load_steal_clock(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(irq_load_steal_clock);
+#ifdef CONFIG_PARAVIRT
+	if (static_key_false(&paravirt_steal_enabled))
+		return paravirt_steal_clock(smp_processor_id());
+#endif
+	return 0;
+}
+
+/* The frequency of this CPU: 1024 is the highest */
+u32 irq_load_freq(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(irq_load_freq);
+#ifdef arch_scale_freq_capacity
+	return arch_scale_freq_capacity(smp_processor_id());
+#endif
+	return SCHED_CAPACITY_SCALE;
+}
+
 /* Start to time a piece of work, with migration disabled. A preemption in here is its own. */
 void irq_load_span_begin(struct irq_load_span *span)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 
-	span->runtime = current->se.sum_exec_runtime;
 	span->switches = current->nvcsw + current->nivcsw;
 	span->irqs = kstat_cpu_irqs_sum(smp_processor_id()) - c->timed;
 	span->timed_ns = c->timed_ns;
 	if (!in_serving_softirq())
 		irq_load_softirqs_begin(span);
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !in_serving_softirq())
+		span->runtime = task_sched_runtime(current);
+	span->steal = irq_load_steal_clock();
 	span->start = local_clock_noinstr();
 }
 
-/* Stop to time it, perhaps on another CPU; the time without what interrupted it may be negative */
-s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
+/* Stop to time it, perhaps on another CPU; the time without what interrupted it */
+u64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	s64 wall = irq_load_since(now, span->start), spent = wall, more;
@@ -163,8 +205,9 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	 * PREEMPT_RT it leaves out softirqs in tasks other than ksoftirqd: their charge is too low.
 	 */
 	if (current->nvcsw + current->nivcsw != span->switches)
-		return min_t(s64, wall, irq_load_since(task_sched_runtime(current), span->runtime));
+		return min_t(u64, wall, irq_load_since(task_sched_runtime(current), span->runtime));
 
+	spent -= irq_load_since(irq_load_steal_clock(), span->steal);
 	spent -= c->timed_ns - span->timed_ns;
 	if (!in_serving_softirq())
 		spent -= irq_load_softirqs_end(span);
@@ -172,27 +215,28 @@ s64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	more = (long)(kstat_cpu_irqs_sum(smp_processor_id()) - c->timed - span->irqs);
 	if (more > 0 && nr)
 		spent -= div64_u64(more * c->mean_ns, nr);
-	return min(spent, wall);
+	return clamp(spent, 0, wall);
 }
 
 /* Account for a timed handler on this CPU; @nested: @timed_ns before it ran */
 static void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 stands_for, u64 now,
 				 u64 delta)
 {
-	s64 own = delta - (c->timed_ns - nested);
+	s64 own = delta - (c->timed_ns - nested), mean;
 
 	own = max(own, 0);
 	c->timed++;
 	c->timed_ns += own;
 
 	if (now - c->mean_stamp > IRQ_LOAD_MEAN_NS) {
-		c->mean_nr >>= 1;
-		c->mean_ns >>= 1;
+		c->mean_nr = (c->mean_nr + 1) / 2;
+		c->mean_ns /= 2;
 		c->mean_stamp = now;
 	}
-	/* The mean is for those that are not timed. It is short: long handlers are all timed. */
+	/* The mean is for those that are not timed */
+	mean = c->mean_nr ? div64_u64(c->mean_ns, c->mean_nr) : own;
+	c->mean_ns += irq_load_usual(own, mean, &c->last_ns) * (stands_for - 1);
 	c->mean_nr += stands_for - 1;
-	c->mean_ns += own * (stands_for - 1);
 }
 
 /* Handle an interrupt as handle_irq_event() does, and charge its time: a sample is due */
@@ -200,7 +244,8 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_line *line = irq_load_line_of(desc);
-	u64 nested, start, now, since;
+	unsigned int outer = c->handling;
+	u64 nested, start, now, since, steal;
 	struct list_head *tail;
 	unsigned long timed;
 	irqreturn_t ret;
@@ -212,22 +257,29 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	irqd_set(&desc->irq_data, IRQD_IRQ_INPROGRESS);
 	raw_spin_unlock(&desc->lock);
 
+	/* Which softirqs does the handler raise? Others may have raised the same. */
 	pending = local_softirq_pending();
+	set_softirq_pending(0);
 	tail = irq_load_polls_tail();
 	nested = c->timed_ns;
 	timed = c->timed;
+	c->handling = irq_desc_get_irq(desc);
+	steal = irq_load_steal_clock();
 	start = local_clock_noinstr();
 
 	ret = handle_irq_event_percpu(desc);
 
 	raw_spin_lock(&desc->lock);
 	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
+	c->handling = outer;
 
 	now = local_clock();
-	/* Softirqs that the handler of another one raised in it do not belong to this one */
+	start += irq_load_steal_clock() - steal;
+	/* Those that the handler of another one raised in it do not belong to this one */
 	if (likely(timed == c->timed))
-		irq_load_raised(local_softirq_pending() & ~pending, tail, irq_desc_get_irq(desc),
+		irq_load_raised(local_softirq_pending(), tail, irq_desc_get_irq(desc),
 				line ? line->hard.sampler.stratum : 1);
+	or_softirq_pending(pending);
 	if (unlikely(!line)) {
 		irq_load_request_line(desc);
 		return ret;
@@ -235,78 +287,89 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 
 	since = now - line->hard.stamp;
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
-		irq_load_account_cpu(c, nested, line->hard.sampler.stratum, now, now - start);
-		irq_load_take_sample(&line->hard, now, now - start);
-		irq_load_check_rise(line, now);
+		irq_load_account_cpu(c, nested, line->hard.sampler.stratum, now,
+				     irq_load_since(now, start));
+		irq_load_take_sample(&line->hard, now, now - start, irq_load_freq());
+		irq_load_charged(line, now);
 	}
-	irq_load_next_sample(&line->hard.sampler, now, since, now - start, IRQ_LOAD_SAMPLE_NS);
+	irq_load_next_sample(&line->hard.sampler, now, since, irq_load_aim(IRQ_LOAD_SAMPLE_NS));
 	desc->load_skip = line->hard.sampler.gap - 1;
 	return ret;
 }
 
-/*
- * Run an interrupt thread's handler and charge its time. With forced threads the softirqs
- * that the handler raises run in it and count as its time, see irq_load_forced_thread().
- */
-irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc,
-				  struct irqaction *action)
+/* Run the handler of an interrupt thread, and charge its time if a sample is due */
+irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *action)
 {
 	struct irq_load_line *line = irq_load_line_of(desc);
-	struct irq_load_thread outer, *thread;
+	struct list_head *tail = NULL;
 	struct irq_load_span span;
+	u64 now, time, since;
 	irqreturn_t ret;
-	u64 now;
+
+	/* Other threads of the interrupt may count at the same time */
+	if (!line || data_race(--line->thread_skip) >= 0)
+		return action->thread_fn(action->irq, action->dev_id);
 
 	/* 32-bit machines read a sum in two halves: no interrupt may come between them */
 	scoped_guard(irqsave) {
-		thread = this_cpu_ptr(&irq_load_cpu.thread);
-		/* Of a thread that was preempted or sleeps, and may be gone */
-		outer = *thread;
-		*thread = (struct irq_load_thread) {
-			.task = current, .irq = action->irq, .foreign = irq_load_polls_wait(),
-		};
+		/* A forced one: nothing but the handler can schedule NAPI meanwhile */
+		if (in_softirq())
+			tail = irq_load_polls_tail();
 		irq_load_span_begin(&span);
 	}
 
-	ret = fn(desc, action);
+	ret = action->thread_fn(action->irq, action->dev_id);
 
-	scoped_guard(irqsave) {
-		now = local_clock();
-		thread = this_cpu_ptr(&irq_load_cpu.thread);
-		if (thread->task == current)
-			*thread = outer;
-		if (line) {
-			atomic64_add(irq_load_span_end(&span, now), &line->thread);
-			irq_load_check_rise(line, now);
-		}
-	}
+	guard(raw_spinlock_irqsave)(&desc->lock);
+	now = local_clock();
+	time = irq_load_span_end(&span, now);
+	if (tail)
+		irq_load_raised(0, tail, action->irq, 0);
+	since = now - line->thread.stamp;
+	irq_load_take_sample(&line->thread, now, time, irq_load_freq());
+	irq_load_next_sample(&line->thread.sampler, now, since, irq_load_aim(IRQ_LOAD_SAMPLE_NS));
+	line->thread_skip = line->thread.sampler.gap - 1;
+	irq_load_charged(line, now);
 	return ret;
+}
+
+/* Time of a series; if it has become rare the next is timed: it must not stand for hundreds */
+static u64 irq_load_peek_series(struct irq_load_series *h, int *skip, u64 now)
+{
+	u64 time = h->time + irq_load_unsampled_time(h, *skip, now);
+
+	if (*skip >= 0 && irq_load_since(now, h->stamp) >= IRQ_LOAD_RARE_NS) {
+		WRITE_ONCE(h->time, time);
+		irq_load_restart(&h->sampler);
+		*skip = 0;
+	}
+	return time;
 }
 
 /* Read the load of an interrupt: all 0 if it was never measured */
 void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 {
 	struct irq_load_line *line = irq_load_line_of(desc);
-	u64 now = local_clock(), time;
+	u64 now = local_clock(), soft;
 
 	lockdep_assert_held(&desc->lock);
 
-	*load = (struct irq_load) { };
+	*load = (struct irq_load) { .cpu = nr_cpu_ids };
 	if (!line)
 		return;
 
-	time = line->hard.time + irq_load_unsampled_time(&line->hard, desc->load_skip, now);
-	/* If it has become rare the next one is timed: it must not stand for hundreds before it */
-	if (desc->load_skip >= 0 && irq_load_since(now, line->hard.stamp) >= IRQ_LOAD_RARE_NS) {
-		WRITE_ONCE(line->hard.time, time);
-		irq_load_restart(&line->hard.sampler);
-		desc->load_skip = 0;
-	}
+	/* Softirqs go on as they did at last, until the next sample is overdue */
+	soft = min(irq_load_since(now, READ_ONCE(line->soft_stamp)), 2 * IRQ_LOAD_POLL_NS);
+	soft = atomic64_read(&line->soft) + (soft * READ_ONCE(line->soft_rate) >> 10);
 
-	/* The next sample may find that this was too much */
-	irq_load_advance(&line->seen.time_ns, time);
-	irq_load_advance(&line->seen.thread_ns, atomic64_read(&line->thread));
-	line->seen.soft_ns = atomic64_read(&line->soft);
+	/* The next samples may find that this was too much */
+	irq_load_advance(&line->seen.time_ns,
+			 irq_load_peek_series(&line->hard, &desc->load_skip, now));
+	irq_load_advance(&line->seen.thread_ns,
+			 irq_load_peek_series(&line->thread, &line->thread_skip, now));
+	irq_load_advance(&line->seen.soft_ns, soft);
+	line->seen.cpu = READ_ONCE(line->cpu);
+	line->seen.charges = READ_ONCE(line->charges);
 	*load = line->seen;
 }
 
@@ -387,12 +450,8 @@ void irq_load_put(void)
 {
 	guard(mutex)(&irq_load_mutex);
 
-	if (--irq_load_users)
-		return;
-	static_branch_disable(&irq_load_key);
-	irq_load_softirq_stop();
-	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
-		irq_load_napi_stop();
+	if (!--irq_load_users)
+		static_branch_disable(&irq_load_key);
 }
 
 /**

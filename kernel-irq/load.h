@@ -13,47 +13,56 @@
 struct irq_work;
 struct napi_struct;
 
-typedef irqreturn_t (*irq_load_thread_fn_t)(struct irq_desc *desc, struct irqaction *action);
+/* Interrupts that claim runs of one softirq at a time: the one with the least makes room */
+#define IRQ_LOAD_RAISERS	8
 
-/* Interrupts that share one softirq; more are not remembered */
-#define IRQ_LOAD_RAISERS	4
-
-/* Most that irq_load_polled() counts: two seconds of polls by tasks are forgotten as slowly */
+/* Jiffies that the leaky bucket of irq_load_polled() gets for a poll by a task */
+#define IRQ_LOAD_POLL_JIFFIES	DIV_ROUND_UP(HZ, 32)
+/* Most that it holds: two seconds of polls by tasks are forgotten as slowly */
 #define IRQ_LOAD_POLLED		(2U * HZ)
 
 /* Cost of an interrupt so far: handlers, softirqs on its behalf, threads */
 struct irq_load {
-	u64	time_ns;
-	u64	soft_ns;
-	u64	thread_ns;
+	u64		time_ns;
+	u64		soft_ns;
+	u64		thread_ns;
+	unsigned int	cpu;		/* that was charged last */
+	u32		charges;
 };
 
 /* State of one interrupt; times in ns */
 struct irq_load_line {
-	struct irq_load_hard	hard;		/* handlers, under desc->lock */
-	atomic64_t		soft;		/* softirq time, cumulative */
-	atomic64_t		thread;		/* of threads; may go down for a moment */
+	struct irq_load_series	hard;		/* handlers, under desc->lock */
+	struct irq_load_series	thread;		/* runs of threads, the same */
+	int			thread_skip;	/* until one is timed */
+	atomic64_t		soft;		/* softirq time, cumulative, scaled */
 	u64			soft_stamp;	/* when softirq time was last charged */
+	u32			soft_rate;	/* of that charge, of 1024 */
 	u32			soft_carry;	/* softirq time that is still to be charged */
 	struct irq_load		seen;		/* highest times that a reader saw */
 	u64			window_start;	/* when the present window was opened */
 	u64			window_total;	/* time of all kinds by then */
+	unsigned int		cpu;		/* that was charged last */
+	u32			charges;	/* how often; may miss some */
 	/* NAPI polls by threads or busy pollers, which are not measured: see irq_load_polled() */
 	u32			polled;
 	u32			polled_at;	/* jiffies of the last one */
 };
 
-/* One softirq on one CPU. "On request": as a timed handler has raised it. */
+/* One softirq on one CPU. "On request": for a claim. */
 struct irq_load_vector {
 	u64			stamp;		/* when it was last timed */
 	u64			sampled;	/* the same, but not on request */
-	u64			mean;		/* decaying mean of those runs, ns */
+	u64			claimed;	/* when an interrupt last claimed runs */
+	u64			mean;		/* decaying mean of the sampled runs, ns */
+	u64			last;		/* the last one, ns */
 	u32			runs_seen;	/* its count in kstat at the last timed run */
 	u32			timed;		/* runs that were timed */
 	int			rest;		/* of the countdown while a run is requested */
 	u32			runs;		/* that were charged to nothing yet */
+	u32			wait;		/* most that may wait for a claim */
 	struct irq_load_sampler	sampler;
-	/* By timed handlers; the interrupts that those stand for and are not settled, 0: unused */
+	/* Runs that timed handlers and polls stand for and that are not settled, 0: unused */
 	struct {
 		u32		irq;
 		u32		weight;
@@ -63,6 +72,7 @@ struct irq_load_vector {
 /* A piece of work that is timed: the state of its task and of its CPU when it began */
 struct irq_load_span {
 	u64		start;			/* the clock */
+	u64		steal;			/* the hypervisor's clock */
 	u64		runtime;		/* of the task */
 	unsigned long	switches;		/* of the task */
 	unsigned long	irqs;			/* that were not timed */
@@ -71,73 +81,50 @@ struct irq_load_span {
 	u64		soft_ns;		/* time of the others */
 };
 
-/* A run of a softirq that is timed */
-struct irq_load_run {
-	struct task_struct	*task;
-	struct irq_load_vector	*vector;
-	unsigned int		irq;		/* of the last NAPI poll in it, 0: none */
-	u64			time;		/* for @irq, is still to be charged */
-	u64			charged;
-	struct irq_load_span	span;		/* what follows the last poll */
-};
-
 /* State of one CPU; times in ns */
 struct irq_load_cpu {
-	int			skip[NR_SOFTIRQS];	/* runs until one is timed */
-	struct irq_load_run	*run;		/* the run of NET_RX that is timed, or NULL */
-	struct irq_load_thread {		/* the interrupt thread that is timed */
-		struct task_struct	*task;
-		unsigned int		irq;
-		bool			foreign; /* polls waited before it: not its own */
-	} thread;
 	unsigned long		timed;		/* interrupts that were timed */
 	u64			timed_ns;	/* their time, without what interrupted them */
 	u64			mean_nr;	/* recent interrupts that were not timed */
 	u64			mean_ns;	/* their time, extrapolated from samples */
 	u64			mean_stamp;	/* when both were last halved */
+	u64			last_ns;	/* the last sample */
 	u64			soft_ns;	/* time of softirq runs that were timed */
-	u64			foreign_ns;	/* of polls in forced threads of others */
+	unsigned int		handling;	/* the interrupt whose handler is timed, 0: none */
 	atomic64_t		base;		/* softirq time that belongs to no interrupt */
-	unsigned long		guessed;	/* jiffies when irq_load_guess() last looked */
-	unsigned long		guess_gap;	/* and for how long it does not look again */
 	struct irq_load_vector	vector[NR_SOFTIRQS];
 };
 
-DECLARE_STATIC_KEY_FALSE(irq_load_key);
 DECLARE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
 
 /* load.c */
 irqreturn_t irq_load_timed_event(struct irq_desc *desc);
-irqreturn_t irq_load_timed_thread(irq_load_thread_fn_t fn, struct irq_desc *desc,
-				  struct irqaction *action);
+irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *action);
 void irq_load_peek(struct irq_desc *desc, struct irq_load *load);
 bool irq_load_is_polled(struct irq_desc *desc);
 void irq_load_set_kick(struct irq_work *work, u32 limit);
-void irq_load_check_rise(struct irq_load_line *line, u64 now);
+void irq_load_charged(struct irq_load_line *line, u64 now);
 struct irq_desc *irq_load_next_desc(unsigned int irq);
 struct irq_load_line *irq_load_get_line(unsigned int irq);
+u64 irq_load_aim(u64 aim);
+u64 irq_load_steal_clock(void);
+u32 irq_load_freq(void);
 void irq_load_span_begin(struct irq_load_span *span);
-s64 irq_load_span_end(const struct irq_load_span *span, u64 now);
+u64 irq_load_span_end(const struct irq_load_span *span, u64 now);
 
 /* load_softirq.c */
 void irq_load_softirq_start(void);
-void irq_load_softirq_stop(void);
 struct list_head *irq_load_polls_tail(void);
 void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for);
-void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now);
 void irq_load_softirqs_begin(struct irq_load_span *span);
 u64 irq_load_softirqs_end(const struct irq_load_span *span);
-unsigned int irq_load_forced_thread(unsigned int nr);
-bool irq_load_polls_wait(void);
 u64 irq_load_base(unsigned int cpu);
-void irq_load_set_polls_left(void (*left)(struct list_head *list));
 
 /* load_napi.c, with CONFIG_IRQ_LOAD_NAPI */
 int irq_load_napi_start(void);
-void irq_load_napi_stop(void);
-void irq_load_napi_learn(const struct list_head *entry, const struct list_head *head,
-			 unsigned int irq);
+void irq_load_napi_vote(const struct napi_struct *napi, unsigned int irq);
 unsigned int irq_load_napi_irq(const struct napi_struct *napi);
+void irq_load_napi_guess(const struct napi_struct *napi);
 
 #ifdef CONFIG_IRQ_LOAD
 /* Count down to the sample, in a cache line that is dirty already; a NOP while measuring is off */
@@ -173,17 +160,17 @@ static inline void irq_load_count_polled(struct irq_load_line *line, u32 now)
 {
 	if (READ_ONCE(line->polled_at) == now)
 		return;
-	WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + HZ / 32, IRQ_LOAD_POLLED));
+	WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + IRQ_LOAD_POLL_JIFFIES,
+				     IRQ_LOAD_POLLED));
 	WRITE_ONCE(line->polled_at, now);
 }
 
-/* Run an interrupt thread's handler, timed while measuring is on */
-static inline irqreturn_t irq_load_thread_fn(irq_load_thread_fn_t fn, struct irq_desc *desc,
-					     struct irqaction *action)
+/* Run the handler of an interrupt thread, perhaps timed while measuring is on */
+static inline irqreturn_t irq_load_thread_fn(struct irq_desc *desc, struct irqaction *action)
 {
 	if (IS_ENABLED(CONFIG_IRQ_LOAD) && static_branch_unlikely(&irq_load_key))
-		return irq_load_timed_thread(fn, desc, action);
-	return fn(desc, action);
+		return irq_load_timed_thread(desc, action);
+	return action->thread_fn(action->irq, action->dev_id);
 }
 
 #endif /* _KERNEL_IRQ_LOAD_H */

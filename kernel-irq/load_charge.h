@@ -12,35 +12,38 @@
 #include <linux/math64.h>
 #include <linux/types.h>
 
-/* Samples of one source are about this far apart */
-#define IRQ_LOAD_SAMPLE_NS	1000000ULL
+/* Samples of one interrupt, of polls on one CPU, of other softirqs on one are about that far apart */
+#define IRQ_LOAD_SAMPLE_NS	20000000ULL
+#define IRQ_LOAD_POLL_NS	10000000ULL
+#define IRQ_LOAD_BASE_NS	40000000ULL
 /* A source without a sample for this long has become rare */
 #define IRQ_LOAD_RARE_NS	(4 * IRQ_LOAD_SAMPLE_NS)
-/* To time an event that takes longer costs less than a hundredth of it */
-#define IRQ_LOAD_LONG_NS	50000U
-/* 4096 events per sample are one sample per ms at four million events per second */
-#define IRQ_LOAD_MAX_STRATUM	4096U
+/* Two samples per second at four million events per second would be 2^21 */
+#define IRQ_LOAD_MAX_STRATUM	65536U
 /* Most time that may be charged later than it was spent */
 #define IRQ_LOAD_CARRY_NS	32000000U
 /* Charged time after which a window closes, see irq_load_rises() */
 #define IRQ_LOAD_QUANTUM	2000000U
+/* A sample that is this many times the mean is unusual, unless the one before was, too */
+#define IRQ_LOAD_LONG		4
 
 /* Choice of the events that are timed */
 struct irq_load_sampler {
+	u64	apart;		/* mean time between samples, ns */
 	u32	gap;		/* events from the last sample to the next one, included */
 	u32	stratum;	/* events that the next sample stands for, a power of two */
 	u32	rest;		/* those of them that come after it */
 	u32	seed;		/* of a generator of random numbers */
 };
 
-/* Handler time of one interrupt, ns */
-struct irq_load_hard {
+/* Time of one kind of event of an interrupt: runs of its handlers, or of its threads */
+struct irq_load_series {
 	struct irq_load_sampler	sampler;
-	u32	carry;		/* extrapolated time that is still to be charged */
-	u32	max;		/* longest sample since the last irq_load_take_max() */
-	u64	last;		/* time of the last sample */
+	u32	carry;		/* extrapolated time that is still to be charged, ns */
+	u32	max;		/* longest sample since the last irq_load_take_max(), ns */
+	u64	last;		/* time of the last sample, scaled, ns */
 	u64	stamp;		/* when it was taken */
-	u64	time;		/* cumulative */
+	u64	time;		/* cumulative, scaled, ns */
 };
 
 /* Time from @stamp to @now; a clock that went back measured nothing */
@@ -60,27 +63,33 @@ static inline void irq_load_advance(u64 *highest, u64 value)
 /* Time each event, as nothing is known of the rate */
 static inline void irq_load_restart(struct irq_load_sampler *s)
 {
+	s->apart = 0;
 	s->gap = 1;
 	s->stratum = 1;
 	s->rest = 0;
 }
 
 /*
- * Choose the next sample. @since is the time since the last one and @aim what it
- * should be, unless events take as long as the last one, @took. Events are divided
- * into strata whose size follows the rate, and one event of each is timed. Each has
- * the same chance, whatever the pattern of cheap and expensive events and of bursts.
+ * Choose the next sample, @since ns after the one before. Events are divided into strata, and
+ * one event of each is timed. Each has the same chance, whatever the pattern of cheap and
+ * expensive ones. The size of a stratum follows the mean time between samples, which is to be
+ * @aim: in a burst it hardly grows.
  */
-static inline void
-irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 since, u64 took, u64 aim)
+static inline void irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64 since, u64 aim)
 {
 	u32 place;
 
-	if (took > IRQ_LOAD_LONG_NS)
-		aim = 0;
-	if (2 * since < aim)
-		s->stratum = min(2 * s->stratum, IRQ_LOAD_MAX_STRATUM);
-	for (; since > 2 * aim && s->stratum > 1; since /= 2)
+	if (!s->apart)
+		s->apart = aim;
+	else if (since > s->apart)
+		s->apart += (since - s->apart) / 4;
+	else
+		s->apart -= (s->apart - since) / 4;
+	if (2 * s->apart < aim && s->stratum < IRQ_LOAD_MAX_STRATUM) {
+		s->stratum *= 2;
+		s->apart *= 2;
+	}
+	for (; s->apart > 2 * aim && s->stratum > 1; s->apart /= 2)
 		s->stratum /= 2;
 
 	/* Numerical Recipes' generator, dithered by the clock; its high bits are good */
@@ -106,21 +115,42 @@ static inline u64 irq_load_extrapolate(u32 *carry, u64 time, u64 since)
 	return since;
 }
 
-/* Take in a sample that ended at @now and took @delta: huge if the clock went back */
-static inline void irq_load_take_sample(struct irq_load_hard *h, u64 now, u64 delta)
+/* Work that takes @time at @freq of 1024 takes less at the highest frequency, as in PELT */
+static inline u64 irq_load_scale(u64 time, u32 freq)
 {
+	return time * freq >> 10;
+}
+
+/*
+ * How much of a sample of @time counts in a mean: a hypervisor, or a handler that waits for its
+ * device, can make one a thousand times longer than the others. @before is the sample before.
+ */
+static inline u64 irq_load_usual(u64 time, u64 mean, u64 *before)
+{
+	u64 limit = max(IRQ_LOAD_LONG * mean, *before);
+
+	*before = time;
+	return min(time, limit);
+}
+
+/* Take in a sample that ended at @now and took @delta: huge if the clock went back */
+static inline void
+irq_load_take_sample(struct irq_load_series *h, u64 now, u64 delta, u32 freq)
+{
+	u64 time;
+
 	if ((s64)delta < 0)
 		delta = 0;
 
-	WRITE_ONCE(h->time, h->time + irq_load_extrapolate(&h->carry, delta * h->sampler.stratum,
-							   now - h->stamp));
+	time = irq_load_extrapolate(&h->carry, delta * h->sampler.stratum, now - h->stamp);
+	WRITE_ONCE(h->time, h->time + irq_load_scale(time, freq));
 	h->stamp = now;
-	h->last = delta;
+	h->last = irq_load_scale(delta, freq);
 	h->max = max(h->max, min(delta, U32_MAX));
 }
 
-/* Time since the last sample, @skip interrupts are left to the next one */
-static inline u64 irq_load_unsampled_time(const struct irq_load_hard *h, int skip, u64 now)
+/* Time since the last sample, @skip events are left to the next one */
+static inline u64 irq_load_unsampled_time(const struct irq_load_series *h, int skip, u64 now)
 {
 	/* The last sample stands for the rest of its stratum, too */
 	u32 stood_for = h->sampler.gap + h->sampler.rest - h->sampler.stratum;

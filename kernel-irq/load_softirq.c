@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU time per interrupt: softirqs. A wrapper around each action counts down the runs on
- * this CPU and times the one that reaches zero, which stands for all since the last one.
+ * CPU time per interrupt: softirqs. handle_softirqs() counts down the runs of each on this CPU.
+ * The one that reaches zero is timed and stands for those since the last one.
  *
- * A run that a timed handler raised is timed as well. It is charged once for each
- * interrupt that the handler stands for, as far as there were so many runs: several
- * interrupts may raise one run. NAPI is charged poll by poll instead, see
- * load_napi.c. Runs that no interrupt raised, and timers, scheduler and RCU always,
- * are the base load of the CPU.
+ * A run of NET_RX is charged poll by poll, see load_napi.c for the interrupt of an instance. An
+ * instance that has none, like the backlog, is charged to the interrupt whose poll scheduled it.
  *
- * With forced threads a softirq runs in the thread that raised it and is part of
- * that thread's time. Only what is left to ksoftirqd and others is charged here then.
+ * Other softirqs are charged by claims. A timed handler, poll or run that raises a softirq
+ * claims a run of it for each event that it stands for, and the next run is timed. That is
+ * charged once for each claim, as far as there were so many runs: several interrupts may
+ * raise one run. A claim may stand for runs that come later, and runs may wait for their claim.
+ *
+ * The softirqs that an interrupt thread runs are its own if no one claims them. The rest, and
+ * timers, scheduler and RCU always, is the base load of the CPU.
  */
 #include <linux/interrupt.h>
 #include <linux/irq.h>
@@ -22,28 +24,51 @@
 #define IRQ_LOAD_RAISED		(BIT(HI_SOFTIRQ) | BIT(NET_TX_SOFTIRQ) | BIT(NET_RX_SOFTIRQ) | \
 				 BIT(BLOCK_SOFTIRQ) | BIT(IRQ_POLL_SOFTIRQ) | BIT(TASKLET_SOFTIRQ))
 
-/* Samples of softirqs that are timed when an interrupt raises them need not be close */
-#define IRQ_LOAD_BASE_NS	(8 * IRQ_LOAD_SAMPLE_NS)
+/* Runs and claims that wait for each other are at most this many times those of a sample */
+#define IRQ_LOAD_WAITING	2
 
-/* At each sample, a sixteenth of the waiting runs and claims expires */
-#define IRQ_LOAD_UNCLAIMED	16
+/* NAPI instances that are remembered for the poll that scheduled them */
+#define IRQ_LOAD_CAUSED		4
 
 /* The countdown if the next run is requested, and while a run is being timed */
 #define IRQ_LOAD_REQUESTED	(INT_MIN / 2)
 #define IRQ_LOAD_BUSY		(INT_MAX / 2)
 
-static void (*irq_load_actions[NR_SOFTIRQS])(void);
-static void (*irq_load_polls_left)(struct list_head *list);
+/* A run of a softirq that is timed */
+struct irq_load_run {
+	struct task_struct	*task;
+	struct irq_load_vector	*vector;
+	unsigned int		irq;		/* of the last NAPI poll in it, 0: none yet */
+	bool			continued;	/* it polls what the run before it has left */
+	u64			own;		/* time for @irq that is still to be charged */
+	u64			other;		/* time for which no interrupt is known */
+	u64			spent;		/* time of all kinds */
+	/* Instances that polls in it have scheduled */
+	struct {
+		const struct napi_struct	*napi;
+		unsigned int			irq;
+	} caused[IRQ_LOAD_CAUSED];
+	unsigned int		nr_caused;
+	/* When what follows the last poll began */
+	struct irq_load_span	span;
+	struct list_head	*tail;
+	u32			pending;
+	unsigned long		irqs;
+};
+
+DEFINE_PER_CPU(int [NR_SOFTIRQS], irq_load_skip);
+/* The run of NET_RX that is timed, or NULL */
+DEFINE_PER_CPU(struct irq_load_run *, irq_load_run);
 
 static bool irq_load_has_polls(unsigned int nr)
 {
 	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && nr == NET_RX_SOFTIRQ;
 }
 
-/* NAPI instances that are to be polled by this CPU */
-static __always_inline struct list_head *irq_load_polls(void)
+/* The last NAPI instance in this CPU's list */
+struct list_head *irq_load_polls_tail(void)
 {
-	return &this_cpu_ptr(&softnet_data)->poll_list;
+	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) ? napi_scheduled_tail() : NULL;
 }
 
 /* Charge an interrupt, or the CPU if there is none or it was never measured */
@@ -52,36 +77,26 @@ static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
 	struct irq_load_line *line;
 	u32 carry;
 
+	if (!time)
+		return;
+
 	guard(rcu)();
 	line = irq ? irq_load_get_line(irq) : NULL;
 	if (!line) {
-		atomic64_add(min(time, since), &this_cpu_ptr(&irq_load_cpu)->base);
+		atomic64_add(irq_load_scale(min(time, since), irq_load_freq()),
+			     &this_cpu_ptr(&irq_load_cpu)->base);
 		return;
 	}
 	/* May race with another CPU to which the softirq's work has moved: harmless */
 	carry = READ_ONCE(line->soft_carry);
 	since = irq_load_since(now, READ_ONCE(line->soft_stamp));
-	time = irq_load_extrapolate(&carry, time, since);
+	time = irq_load_scale(irq_load_extrapolate(&carry, time, since), irq_load_freq());
 	WRITE_ONCE(line->soft_carry, carry);
 	WRITE_ONCE(line->soft_stamp, now);
+	WRITE_ONCE(line->soft_rate, min(div64_u64(time << 10, since + 1), 1024));
 
 	atomic64_add(time, &line->soft);
-	irq_load_check_rise(line, now);
-}
-
-/* Charge a NAPI poll for @irq, 0 for none, that ended @now. Those in a row are charged together. */
-void irq_load_charge_run(struct irq_load_run *run, unsigned int irq, u64 now)
-{
-	u64 time = max(irq_load_span_end(&run->span, now), 0);
-
-	if (run->irq != irq && run->time) {
-		irq_load_charge_soft(run->irq, run->time * run->vector->sampler.stratum,
-				     now - run->vector->stamp, now);
-		run->charged += run->time;
-		run->time = 0;
-	}
-	run->irq = irq;
-	run->time += time;
+	irq_load_charged(line, now);
 }
 
 /* Softirq time of a CPU that belongs to no interrupt, cumulative, ns */
@@ -96,13 +111,10 @@ static u32 irq_load_untimed_runs(unsigned int nr)
 	       this_cpu_read(irq_load_cpu.vector[nr].timed);
 }
 
-/* With forced threads the softirqs in a thread are its own, but for polls that are not */
 void irq_load_softirqs_begin(struct irq_load_span *span)
 {
-	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
-
-	span->soft_ns = force_irqthreads() ? c->foreign_ns : c->soft_ns;
-	for (unsigned int nr = 0; nr < NR_SOFTIRQS && !force_irqthreads(); nr++)
+	span->soft_ns = this_cpu_read(irq_load_cpu.soft_ns);
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
 		span->softirqs[nr] = irq_load_untimed_runs(nr);
 }
 
@@ -112,212 +124,270 @@ u64 irq_load_softirqs_end(const struct irq_load_span *span)
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	u64 time = c->soft_ns - span->soft_ns;
 
-	if (force_irqthreads())
-		return c->foreign_ns - span->soft_ns;
-
 	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
 		time += (irq_load_untimed_runs(nr) - span->softirqs[nr]) * c->vector[nr].mean;
 	return time;
 }
 
 /*
- * Charge a timed run, which took @time and stands for @runs, to the interrupts that
- * raise the softirq. @claims is what they claimed before the run began. A timed
- * handler stands for some that come later: these claims wait for their runs. Runs that
- * no interrupt has claimed wait, too, for its next sample. A part of both expires each
- * time, and the expired runs are charged to the CPU.
+ * Claim @weight runs of a softirq for an interrupt. Not @sure if another interrupt may have
+ * raised it: then those that have claims on it come first.
  */
-static void irq_load_charge_raisers(struct irq_load_vector *v, u32 claims[IRQ_LOAD_RAISERS],
-				    u32 runs, u64 time, u64 since, u64 now)
+static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool sure)
 {
-	u32 claimed = 0, paid, settled, waits;
+	struct irq_load_vector *v = this_cpu_ptr(&irq_load_cpu.vector[nr]);
+	unsigned int i, at = IRQ_LOAD_RAISERS, least = 0;
+	bool others = false;
+
+	if (!irq || !weight)
+		return;
+	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+		if (v->raiser[i].weight && v->raiser[i].irq == irq)
+			at = i;
+		else if (v->raiser[i].weight)
+			others = true;
+		if (v->raiser[i].weight < v->raiser[least].weight)
+			least = i;
+	}
+	if (!sure && others)
+		return;
+	if (at == IRQ_LOAD_RAISERS) {
+		at = least;
+		v->raiser[at].weight = 0;
+	}
+	v->raiser[at].irq = irq;
+	v->raiser[at].weight = min(v->raiser[at].weight, IRQ_LOAD_WAITING * (weight - 1)) + weight;
+	v->wait = max(v->wait, IRQ_LOAD_WAITING * (weight - 1));
+	v->claimed = local_clock_noinstr();
+
+	/* It has samples enough, and of a poll that an interrupt schedules the interrupt is known */
+	if (irq_load_has_polls(nr))
+		return;
+	if (this_cpu_read(irq_load_skip[nr]) >= 0)
+		v->rest = this_cpu_read(irq_load_skip[nr]);
+	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_REQUESTED);
+}
+
+static void irq_load_claim_all(u32 raised, unsigned int irq, u32 weight, bool sure)
+{
+	for (raised &= IRQ_LOAD_RAISED; raised; raised &= raised - 1)
+		irq_load_claim(__ffs(raised), irq, weight, sure);
+}
+
+/*
+ * Charge runs, which took @time each, to the interrupts that claimed them before the last
+ * one began, the rest to the interrupt whose thread this is, or to the CPU. That last one has
+ * @raised others.
+ */
+static void irq_load_charge_claims(struct irq_load_vector *v, const u32 *before, u32 runs, u64 time,
+				   u64 since, u64 now, u32 raised, bool sure)
+{
+	u32 claims[IRQ_LOAD_RAISERS], claimed = 0, paid, settled, rest;
+	bool stale = now - v->claimed > IRQ_LOAD_RARE_NS;
 	int i;
 
+	v->wait = stale ? 0 : v->wait;
 	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+		if (stale)
+			v->raiser[i].weight = 0;
 		/* With PREEMPT_RT a run in the middle of this one may have settled some */
-		claims[i] = min(claims[i], v->raiser[i].weight);
+		claims[i] = min(before[i], v->raiser[i].weight);
 		claimed += claims[i];
 	}
 	v->runs += runs;
 	paid = min(claimed, v->runs);
+	v->runs -= paid;
 
-	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
+	for (i = 0; i < IRQ_LOAD_RAISERS && paid; i++) {
+		unsigned int irq = v->raiser[i].irq;
+
 		if (!claims[i])
 			continue;
 		/* Several that share one run have a part of its time each */
-		irq_load_charge_soft(v->raiser[i].irq,
-				     div_u64(time * paid * claims[i], claimed), since, now);
-		settled = DIV_ROUND_UP_ULL((u64)paid * claims[i], claimed);
-		waits = claims[i] - settled;
+		irq_load_charge_soft(irq, div_u64(time * paid, claimed) * claims[i], since, now);
 		/* Handlers that came meanwhile have added to it */
-		v->raiser[i].weight -= settled + DIV_ROUND_UP(waits, IRQ_LOAD_UNCLAIMED);
+		settled = DIV_ROUND_UP_ULL((u64)paid * claims[i], claimed);
+		v->raiser[i].weight -= settled;
+		irq_load_claim_all(raised, irq, settled, sure);
 	}
-	v->runs -= paid;
 
-	waits = DIV_ROUND_UP(v->runs, IRQ_LOAD_UNCLAIMED);
-	v->runs -= waits;
-	irq_load_charge_soft(0, time * waits, since, now);
+	rest = v->runs - min(v->runs, v->wait);
+	v->runs -= rest;
+	irq_load_charge_soft(irq_thread_irq(), time * rest, since, now);
+	irq_load_claim_all(paid ? 0 : raised, irq_thread_irq(), rest, sure);
 }
 
-/* The last NAPI instance in this CPU's list */
-struct list_head *irq_load_polls_tail(void)
+/* Votes for the interrupts of the instances behind @tail, and remembers them for the run */
+static void irq_load_scheduled(struct list_head *tail, unsigned int irq, u32 weight,
+			       struct irq_load_run *run)
 {
-	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) ? irq_load_polls()->prev : NULL;
+	struct napi_struct *napis[IRQ_LOAD_CAUSED];
+	unsigned int nr = napi_scheduled_since(tail, napis, ARRAY_SIZE(napis)), at;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		if (run) {
+			at = run->nr_caused++ % IRQ_LOAD_CAUSED;
+			run->caused[at].napi = napis[i];
+			run->caused[at].irq = irq;
+		} else if (napis[i]->dev) {
+			irq_load_napi_vote(napis[i], irq);
+		} else {
+			irq_load_claim(NET_RX_SOFTIRQ, irq, weight, true);
+		}
+	}
 }
 
 /* The handler of @irq has raised these for @stands_for interrupts, and added NAPI behind @tail */
 void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for)
 {
-	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
-
-	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
-		irq_load_napi_learn(tail, irq_load_polls(), irq);
-
-	for (raised &= IRQ_LOAD_RAISED; raised; raised &= raised - 1) {
-		unsigned int nr = __ffs(raised), i;
-		struct irq_load_vector *v = &c->vector[nr];
-
-		if (irq_load_has_polls(nr))
-			continue;
-		for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
-			if (!v->raiser[i].weight || v->raiser[i].irq == irq) {
-				v->raiser[i].irq = irq;
-				v->raiser[i].weight += stands_for;
-				break;
-			}
-		}
-		if (c->skip[nr] >= 0)
-			v->rest = c->skip[nr];
-		c->skip[nr] = IRQ_LOAD_REQUESTED;
+	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI)) {
+		irq_load_scheduled(tail, irq, stands_for, NULL);
+		raised &= ~BIT(NET_RX_SOFTIRQ);
 	}
+	irq_load_claim_all(raised, irq, stands_for, true);
 }
 
-/*
- * The interrupt whose forced thread runs this softirq, which its handler has raised, 0 for none.
- * If NAPI polls were waiting before, for ksoftirqd, all of NET_RX is treated as theirs.
+static void irq_load_run_begin(struct irq_load_run *run)
+{
+	run->tail = irq_load_polls_tail();
+	run->pending = local_softirq_pending();
+	run->irqs = kstat_cpu_irqs_sum(smp_processor_id());
+	irq_load_span_begin(&run->span);
+}
+
+static bool irq_load_run_is_sure(const struct irq_load_run *run)
+{
+	return run->irqs == kstat_cpu_irqs_sum(smp_processor_id());
+}
+
+static void irq_load_flush(struct irq_load_run *run, u64 now)
+{
+	irq_load_charge_soft(run->irq, run->own * run->vector->sampler.stratum,
+			     now - run->vector->stamp, now);
+	run->own = 0;
+}
+
+/* A poll for @irq, 0: not known, ends. Those in a row are charged together. */
+static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, u64 now)
+{
+	u64 time = irq_load_span_end(&run->span, now);
+
+	run->spent += time;
+	if (!irq) {
+		run->other += time;
+		return;
+	}
+	/* What was left by the run before came in front of the polls that had scheduled it */
+	if (!run->irq && run->continued) {
+		time += run->other;
+		run->other = 0;
+	}
+	if (run->irq != irq)
+		irq_load_flush(run, now);
+	run->irq = irq;
+	run->own += time;
+}
+
+/* net_rx_action() has polled an instance */
+void irq_load_timed_poll(const struct napi_struct *napi)
+{
+	u64 now = local_clock_noinstr();
+	struct irq_load_run *run;
+	unsigned int irq, i;
+
+	/* With PREEMPT_RT the run may be of a task that was preempted: that cannot end now */
+	guard(irqsave)();
+	run = this_cpu_read(irq_load_run);
+	if (!run || run->task != current)
+		return;
+
+	irq = irq_load_napi_irq(napi);
+	for (i = 0; i < IRQ_LOAD_CAUSED && !irq; i++) {
+		if (run->caused[i].napi == napi) {
+			irq = run->caused[i].irq;
+			run->caused[i].napi = NULL;
+		}
+	}
+	irq_load_run_end(run, irq, now);
+	if (irq) {
+		irq_load_scheduled(run->tail, irq, 0, run);
+		irq_load_claim_all(local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ),
+				   irq, run->vector->sampler.stratum, irq_load_run_is_sure(run));
+	}
+	irq_load_run_begin(run);
+}
+
+/**
+ * irq_load_timed_softirq - Run a softirq, and charge its time
+ * @nr:		its number
+ * @action:	its action
+ *
+ * Context: softirq, interrupts enabled
  */
-unsigned int irq_load_forced_thread(unsigned int nr)
-{
-	const struct irq_load_thread *thread = this_cpu_ptr(&irq_load_cpu.thread);
-
-	if (!force_irqthreads() || thread->task != current ||
-	    (thread->foreign && irq_load_has_polls(nr)))
-		return 0;
-	return thread->irq;
-}
-
-/* Whether this CPU has NAPI instances to poll */
-bool irq_load_polls_wait(void)
-{
-	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) &&
-	       (this_cpu_ptr(&softnet_data)->in_net_rx_action || !list_empty(irq_load_polls()));
-}
-
-/* Set what is called with the CPU's poll list when a run of NET_RX leaves polls, or NULL */
-void irq_load_set_polls_left(void (*left)(struct list_head *list))
-{
-	WRITE_ONCE(irq_load_polls_left, left);
-}
-
-static noinline void irq_load_timed_action(unsigned int nr)
+void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_vector *v = &c->vector[nr];
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
 	struct irq_load_run run = { .task = current, .vector = v };
-	bool requested = c->skip[nr] < -1;
+	bool requested = this_cpu_read(irq_load_skip[nr]) < -1;
 	u32 claims[IRQ_LOAD_RAISERS];
 	int rest = v->rest, i;
-	u64 now, since, time;
+	u64 now, since;
 
 	v->runs_seen = seen;
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
-	c->skip[nr] = IRQ_LOAD_BUSY;
+	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_BUSY);
 	for (i = 0; i < IRQ_LOAD_RAISERS; i++)
 		claims[i] = READ_ONCE(v->raiser[i].weight);
-	if (irq_load_has_polls(nr))
-		c->run = &run;
+	if (irq_load_has_polls(nr)) {
+		run.continued = napi_polls_left();
+		this_cpu_write(irq_load_run, &run);
+	}
 
 	/* This function is cold: keep as much of it as possible out of the span */
-	irq_load_span_begin(&run.span);
-	irq_load_actions[nr]();
+	irq_load_run_begin(&run);
+	action();
 	now = local_clock_noinstr();
-
-	if (c->run == &run)
-		c->run = NULL;
 
 	/* No interrupt may raise it while claims are settled */
 	guard(irqsave)();
+	if (irq_load_has_polls(nr) && this_cpu_read(irq_load_run) == &run)
+		this_cpu_write(irq_load_run, NULL);
+
+	irq_load_run_end(&run, run.irq, now);
 	since = now - v->stamp;
+	irq_load_flush(&run, now);
 	v->stamp = now;
-	if (irq_load_forced_thread(nr))
-		run.time = 0;
-	else
-		irq_load_charge_run(&run, run.irq, now);
-	time = run.charged + run.time;
-	if (irq_load_has_polls(nr) && c->thread.task == current)
-		c->foreign_ns += time * v->sampler.stratum;
-	c->soft_ns += time;
+	c->soft_ns += run.spent;
 	v->timed++;
 
-	if ((BIT(nr) & IRQ_LOAD_RAISED) && !irq_load_has_polls(nr))
-		irq_load_charge_raisers(v, claims, runs, run.time, since, now);
+	if (irq_load_has_polls(nr))
+		runs = run.other ? v->sampler.stratum : 0;
+	if (BIT(nr) & IRQ_LOAD_RAISED)
+		irq_load_charge_claims(v, claims, runs, run.other, since, now,
+				       local_softirq_pending() & ~run.pending,
+				       irq_load_run_is_sure(&run));
 	else
-		irq_load_charge_soft(run.irq, run.time * v->sampler.stratum, since, now);
+		irq_load_charge_soft(0, run.other * v->sampler.stratum, since, now);
 
 	/* Those that are not timed are like these, not like those timed on request */
 	if (!requested) {
-		v->mean += ((s64)time - (s64)v->mean) / 8;
-		irq_load_next_sample(&v->sampler, now, now - v->sampled, time,
-				     irq_load_has_polls(nr) ? IRQ_LOAD_SAMPLE_NS :
-							      IRQ_LOAD_BASE_NS);
+		v->mean += ((s64)irq_load_usual(run.spent, v->mean, &v->last) - (s64)v->mean) / 8;
+		irq_load_next_sample(&v->sampler, now, now - v->sampled,
+				     irq_load_aim(irq_load_has_polls(nr) ? IRQ_LOAD_POLL_NS :
+									   IRQ_LOAD_BASE_NS));
 		v->sampled = now;
 		rest = v->sampler.gap - 1;
 	}
 	/* An interrupt may have come meanwhile and request the next run */
-	if (c->skip[nr] > 0)
-		c->skip[nr] = rest;
+	if (this_cpu_read(irq_load_skip[nr]) > 0)
+		this_cpu_write(irq_load_skip[nr], rest);
 	else
 		v->rest = rest;
 }
 
-static __always_inline void irq_load_run_action(unsigned int nr)
-{
-	void (*left)(struct list_head *list);
-
-	if (unlikely(this_cpu_dec_return(irq_load_cpu.skip[nr]) < 0))
-		irq_load_timed_action(nr);
-	else
-		irq_load_actions[nr]();
-
-	/* It stays set if instances are left */
-	if (irq_load_has_polls(nr) && unlikely(this_cpu_read(softnet_data.in_net_rx_action))) {
-		left = READ_ONCE(irq_load_polls_left);
-		if (left)
-			left(irq_load_polls());
-	}
-}
-
-#define IRQ_LOAD_SOFTIRQS(x)							\
-	x(HI) x(TIMER) x(NET_TX) x(NET_RX) x(BLOCK) x(IRQ_POLL) x(TASKLET) x(SCHED)	\
-	x(HRTIMER) x(RCU)
-
-#define IRQ_LOAD_WRAPPER(name)							\
-static void irq_load_run_##name(void)						\
-{										\
-	irq_load_run_action(name##_SOFTIRQ);					\
-}
-
-IRQ_LOAD_SOFTIRQS(IRQ_LOAD_WRAPPER)
-
-#define IRQ_LOAD_WRAPPER_NAME(name)	\
-	[name##_SOFTIRQ] = irq_load_run_##name,
-static void (* const irq_load_wrappers[])(void) = {
-	IRQ_LOAD_SOFTIRQS(IRQ_LOAD_WRAPPER_NAME)
-};
-
-static_assert(ARRAY_SIZE(irq_load_wrappers) == NR_SOFTIRQS);
-
+/* Before measuring begins: the time until then is not made up for */
 void irq_load_softirq_start(void)
 {
 	unsigned int cpu, nr;
@@ -326,26 +396,9 @@ void irq_load_softirq_start(void)
 		struct irq_load_cpu *c = per_cpu_ptr(&irq_load_cpu, cpu);
 
 		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
-			/* Time before measuring began is not made up for */
 			c->vector[nr].runs_seen = kstat_softirqs_cpu(nr, cpu);
 			irq_load_restart(&c->vector[nr].sampler);
-			c->skip[nr] = 0;
+			per_cpu(irq_load_skip[nr], cpu) = 0;
 		}
 	}
-	for (nr = 0; nr < NR_SOFTIRQS; nr++)
-		irq_load_actions[nr] = softirq_action(nr);
-	/* No CPU may come to a wrapper and not see this */
-	synchronize_rcu();
-	for (nr = 0; nr < NR_SOFTIRQS; nr++) {
-		if (irq_load_actions[nr])
-			open_softirq(nr, irq_load_wrappers[nr]);
-	}
-}
-
-void irq_load_softirq_stop(void)
-{
-	unsigned int nr;
-
-	for (nr = 0; nr < NR_SOFTIRQS; nr++)
-		open_softirq(nr, irq_load_actions[nr]);
 }

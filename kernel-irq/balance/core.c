@@ -52,6 +52,9 @@
 /* A CPU without a free vector gets no newcomers for this long */
 #define IRQ_BALANCE_NO_VECTOR_NS	(10ULL * NSEC_PER_SEC)
 
+/* Samples of one occurrence: of its handler, its thread, its polls */
+#define IRQ_BALANCE_PROOF	3
+
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
 
@@ -176,6 +179,7 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 
 	error = irq_balance_move_result(desc);
 	entry->moving = error == -EINPROGRESS;
+	entry->moved = !error;
 	if (!error || entry->moving)
 		return;
 	if (error == -ENOSPC)
@@ -225,6 +229,35 @@ struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc)
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
 
+/*
+ * The CPU that has the load: where the interrupt goes to, until as many samples ran elsewhere as
+ * one occurrence can have. Then a move that was made only for the chip has failed.
+ */
+static unsigned int irq_balance_load_cpu(struct irq_desc *desc, const struct irq_load *load)
+{
+	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
+	unsigned int cpu = irq_balance_cpu(desc);
+
+	if (cpu != entry->effective) {
+		entry->effective = cpu;
+		entry->ran = nr_cpu_ids;
+		entry->charges = load->charges;
+	}
+	if (load->charges - entry->charges > IRQ_BALANCE_PROOF) {
+		entry->ran = load->cpu;
+		entry->charges = load->charges;
+		if (entry->moved && entry->ran != cpu)
+			irq_balance_count_failure(irq_desc_get_irq(desc), cpu, -ESTALE);
+		entry->moved = false;
+	}
+	if (cpu >= nr_cpu_ids)
+		return load->cpu;
+	if (entry->ran < nr_cpu_ids && cpu_online(entry->ran) &&
+	    cpumask_test_cpu(entry->ran, irq_data_get_affinity_mask(&desc->irq_data)))
+		return entry->ran;
+	return cpu;
+}
+
 /* Returns whether the interrupt is one for the planner */
 static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
 {
@@ -243,7 +276,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 
 	irq->irq = irq_desc_get_irq(desc);
 	irq->node = irq_desc_get_node(desc);
-	irq->cpu = irq_balance_cpu(desc);
+	irq->cpu = irq_balance_load_cpu(desc, &load);
 	irq->soft = load.soft_ns;
 	irq->thread = load.thread_ns;
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
@@ -456,8 +489,6 @@ const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc)
 /* The map is drawn anew, and a plan may be due. A CPU that goes is inactive: no targets. */
 static int irq_balance_cpu_changed(unsigned int cpu)
 {
-	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
-		irq_balance_take_polls(NULL);
 	WRITE_ONCE(irq_balance_new_topology, 1);
 	irq_balance_replan();
 	return 0;

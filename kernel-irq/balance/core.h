@@ -27,6 +27,10 @@ struct irq_balance_entry {
 	struct irq_balance_desc		mover;		/* what the mover does */
 	struct irq_balance_state	state;		/* what the planner does */
 	bool				moving;		/* a move is under way */
+	bool				moved;		/* has the work followed the last one? */
+	unsigned int			effective;	/* CPU at the last pass */
+	unsigned int			ran;		/* where samples ran since, or none yet */
+	u32				charges;	/* of &irq_load.charges by then */
 	bool				banned;		/* the answer of irq_balance_is_banned() */
 	u32				ban_key;	/* the names and the list that it is for */
 	unsigned long			allowed[];	/* affinity mask at this pass */

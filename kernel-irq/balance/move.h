@@ -8,8 +8,6 @@
 #include <linux/irqdesc.h>
 #include <linux/slab.h>
 
-struct irq_work;
-
 /*
  * Whether an interrupt may be moved, or why not. If several reasons apply one of
  * them is given. The words are interface of sysfs, tracepoints and tools.
@@ -77,7 +75,6 @@ static inline bool irq_balance_is_moving(struct irq_desc *desc)
 
 /* napi.c, with CONFIG_IRQ_LOAD_NAPI */
 void irq_balance_follow(bool follow);
-void irq_balance_take_polls(struct irq_work *unused);
 
 #else /* CONFIG_IRQ_BALANCE */
 

@@ -10,6 +10,7 @@
 #include <linux/netdevice.h>
 #include <linux/processor.h>
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 
 #include "../../internals.h"
@@ -24,7 +25,7 @@
  * what @cost says, on a clock that starts anywhere.
  */
 struct source {
-	struct irq_load_hard	h;
+	struct irq_load_series	h;
 	int			skip;
 	u64			now;
 	u64			true_time;
@@ -44,8 +45,8 @@ static void source_run(struct source *s, u64 period, u64 time, u64 (*cost)(unsig
 			continue;
 		s->samples++;
 		since = now - s->h.stamp;
-		irq_load_take_sample(&s->h, now, delta);
-		irq_load_next_sample(&s->h.sampler, now, since, delta, IRQ_LOAD_SAMPLE_NS);
+		irq_load_take_sample(&s->h, now, delta, 1024);
+		irq_load_next_sample(&s->h.sampler, now, since, IRQ_LOAD_SAMPLE_NS);
 		s->skip = s->h.sampler.gap - 1;
 	}
 }
@@ -66,7 +67,6 @@ static void source_init(struct source *s, u64 now, u64 period, u64 (*cost)(unsig
 #define COST(name, ns) static u64 cost_##name(unsigned int n) { return ns; }
 
 COST(even, 4 * US)
-COST(long, IRQ_LOAD_LONG_NS + US)
 /* The same mean as even: every other one is cheap, it falls in a burst, all in every 64th */
 COST(alternating, n % 2 ? 7 * US : US)
 COST(falling, (n % 16 + 1) * 8 * US / 17)
@@ -87,9 +87,9 @@ static void sampling_is_right_on_average(struct kunit *test)
 	for (int i = 0; i < ARRAY_SIZE(periods); i++) {
 		for (int j = 0; j < ARRAY_SIZE(costs); j++) {
 			source_init(&s, SEC, periods[i] + 7, costs[j]);
-			source_run(&s, periods[i] + 7, 20 * SEC, costs[j]);
+			source_run(&s, periods[i] + 7, 60 * SEC, costs[j]);
 			expect_near(test, s.h.time, s.true_time, 4);
-			KUNIT_EXPECT_LE(test, s.samples, 20 * 1000 * 5 / 4);
+			KUNIT_EXPECT_LE(test, s.samples, 60 * 100);
 		}
 	}
 
@@ -104,8 +104,8 @@ static void sampling_is_right_on_average(struct kunit *test)
 
 	/* If one in many is slow few of them are seen: wider bounds */
 	source_init(&s, SEC, 20 * US + 7, cost_bursts);
-	source_run(&s, 20 * US + 7, 60 * SEC, cost_bursts);
-	expect_near(test, s.h.time, s.true_time, 10);
+	source_run(&s, 20 * US + 7, 120 * SEC, cost_bursts);
+	expect_near(test, s.h.time, s.true_time, 20);
 }
 
 static void strata_follow_the_rate(struct kunit *test)
@@ -113,20 +113,16 @@ static void strata_follow_the_rate(struct kunit *test)
 	struct source s;
 
 	/* Rare: each one is timed */
-	source_init(&s, SEC, 5 * MS, cost_even);
+	source_init(&s, SEC, 50 * MS, cost_even);
 	KUNIT_EXPECT_EQ(test, s.h.sampler.stratum, 1);
 
 	/* 100 per ms */
 	source_run(&s, 10 * US, SEC, cost_even);
-	KUNIT_EXPECT_GE(test, s.h.sampler.stratum, 64);
-	KUNIT_EXPECT_LE(test, s.h.sampler.stratum, 256);
-
-	/* Long ones are all timed, however many they are */
-	source_run(&s, 60 * US, SEC, cost_long);
-	KUNIT_EXPECT_EQ(test, s.h.sampler.stratum, 1);
+	KUNIT_EXPECT_GE(test, s.h.sampler.stratum, 1024);
+	KUNIT_EXPECT_LE(test, s.h.sampler.stratum, 4096);
 
 	/* It is bounded, whatever the rate */
-	source_run(&s, 10, SEC / 4, cost_even);
+	source_run(&s, 10, SEC / 16, cost_even);
 	KUNIT_EXPECT_LE(test, s.h.sampler.stratum, IRQ_LOAD_MAX_STRATUM);
 	KUNIT_EXPECT_LE(test, s.h.sampler.gap, 2 * IRQ_LOAD_MAX_STRATUM);
 
@@ -137,7 +133,7 @@ static void strata_follow_the_rate(struct kunit *test)
 		source_run(&s, 5 * US, 5 * MS, cost_even);
 		s.now += 20 * MS;
 	}
-	KUNIT_EXPECT_LE(test, s.samples, 100 * 40);
+	KUNIT_EXPECT_LE(test, s.samples, 100 * 4);
 }
 
 /* Each place in a stratum is as likely as any other */
@@ -147,7 +143,7 @@ static void any_event_may_be_timed(struct kunit *test)
 	unsigned int seen[64] = { }, events = 0;
 
 	for (u64 now = 0; now < 6400 * (MS + 7919); now += MS + 7919) {
-		irq_load_next_sample(&s, now, MS, US, IRQ_LOAD_SAMPLE_NS);
+		irq_load_next_sample(&s, now, MS, MS);
 		events += s.gap;
 		KUNIT_ASSERT_EQ(test, s.stratum, 64);
 		seen[(events - 1) % 64]++;
@@ -176,21 +172,21 @@ static void clock_may_wrap_around(struct kunit *test)
 
 static void clock_may_go_back(struct kunit *test)
 {
-	struct irq_load_hard h = {
-		.sampler = { .gap = 64, .stratum = 64 }, .stamp = 10 * SEC, .time = MS,
+	struct irq_load_series h = {
+		.sampler = { .gap = 64, .stratum = 64, .apart = MS }, .stamp = 10 * SEC, .time = MS,
 	};
 
 	KUNIT_EXPECT_EQ(test, irq_load_since(5, 7), 0);
 	KUNIT_EXPECT_EQ(test, irq_load_since(7, 5), 2);
 
 	/* The stamp is of a CPU that is 5 s ahead: how long ago is not known */
-	irq_load_take_sample(&h, 5 * SEC, 4 * US);
+	irq_load_take_sample(&h, 5 * SEC, 4 * US, 1024);
 	KUNIT_EXPECT_EQ(test, h.time, MS + 64 * 4 * US);
-	irq_load_next_sample(&h.sampler, 5 * SEC, -5 * SEC, US, IRQ_LOAD_SAMPLE_NS);
+	irq_load_next_sample(&h.sampler, 5 * SEC, -5 * SEC, IRQ_LOAD_SAMPLE_NS);
 	KUNIT_EXPECT_EQ(test, h.sampler.stratum, 1);
 
 	/* A handler that ended before it began took no time */
-	irq_load_take_sample(&h, 5 * SEC + MS, -US);
+	irq_load_take_sample(&h, 5 * SEC + MS, -US, 1024);
 	KUNIT_EXPECT_EQ(test, h.time, MS + 64 * 4 * US);
 	KUNIT_EXPECT_EQ(test, h.last, 0);
 	KUNIT_EXPECT_EQ(test, h.max, 4 * US);
@@ -199,30 +195,30 @@ static void clock_may_go_back(struct kunit *test)
 
 static void clock_may_stand_still(struct kunit *test)
 {
-	struct irq_load_hard h = { .sampler = { .gap = 8, .stratum = 8 } };
+	struct irq_load_series h = { .sampler = { .gap = 8, .stratum = 8 } };
 
-	irq_load_take_sample(&h, SEC, 0);
+	irq_load_take_sample(&h, SEC, 0, 1024);
 	KUNIT_EXPECT_EQ(test, h.time, 0);
-	irq_load_next_sample(&h.sampler, SEC, 0, US, IRQ_LOAD_SAMPLE_NS);
+	irq_load_next_sample(&h.sampler, SEC, 0, IRQ_LOAD_SAMPLE_NS);
 	KUNIT_EXPECT_GE(test, h.sampler.gap, 1);
 }
 
 /* The gap is no licence to charge more time than there was */
 static void one_slow_run_is_one(struct kunit *test)
 {
-	struct irq_load_hard h = { .sampler = { .gap = 1000, .stratum = 1000 }, .stamp = SEC };
+	struct irq_load_series h = { .sampler = { .gap = 1000, .stratum = 1000 }, .stamp = SEC };
 
-	irq_load_take_sample(&h, SEC + 6 * MS, 5 * MS);
+	irq_load_take_sample(&h, SEC + 6 * MS, 5 * MS, 1024);
 	KUNIT_EXPECT_EQ(test, h.time, 6 * MS);
 	KUNIT_EXPECT_EQ(test, h.max, 5 * MS);
 
 	/* Of the rest a little is charged later, as there is time for it */
 	KUNIT_EXPECT_EQ(test, h.carry, IRQ_LOAD_CARRY_NS);
 	irq_load_restart(&h.sampler);
-	irq_load_take_sample(&h, SEC + 16 * MS, 0);
+	irq_load_take_sample(&h, SEC + 16 * MS, 0, 1024);
 	KUNIT_EXPECT_EQ(test, h.time, 16 * MS);
-	irq_load_take_sample(&h, 9 * SEC, US);
-	irq_load_take_sample(&h, 10 * SEC, US);
+	irq_load_take_sample(&h, 9 * SEC, US, 1024);
+	irq_load_take_sample(&h, 10 * SEC, US, 1024);
 	KUNIT_EXPECT_EQ(test, h.time, 6 * MS + IRQ_LOAD_CARRY_NS + 2 * US);
 }
 
@@ -241,9 +237,9 @@ static void sums_do_not_go_back(struct kunit *test)
 
 static void unsampled_ones_are_estimated(struct kunit *test)
 {
-	struct irq_load_hard h = { .sampler = { .gap = 1, .stratum = 1 } };
+	struct irq_load_series h = { .sampler = { .gap = 1, .stratum = 1 } };
 
-	irq_load_take_sample(&h, SEC, 3 * US);
+	irq_load_take_sample(&h, SEC, 3 * US, 1024);
 	h.sampler = (struct irq_load_sampler) { .gap = 100, .stratum = 64, .rest = 4 };
 	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 99, SEC + MS), 0);
 	/* All of them while the next sample is handled */
@@ -253,6 +249,30 @@ static void unsampled_ones_are_estimated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 19, SEC + MS), 40 * 3 * US);
 	/* 40 like the last would have taken longer than there was time */
 	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 19, SEC + 50 * US), 50 * US);
+}
+
+/* Work at a quarter of the frequency takes four times as long */
+static void load_scales_with_frequency(struct kunit *test)
+{
+	struct irq_load_series h = { .sampler = { .gap = 4, .stratum = 4 } };
+
+	irq_load_take_sample(&h, SEC, 8 * US, 256);
+	KUNIT_EXPECT_EQ(test, h.time, 4 * 2 * US);
+	KUNIT_EXPECT_EQ(test, h.last, 2 * US);
+	/* The longest is what others have to wait for */
+	KUNIT_EXPECT_EQ(test, h.max, 8 * US);
+}
+
+static void one_long_run_is_not_usual(struct kunit *test)
+{
+	u64 before = 3 * US;
+
+	KUNIT_EXPECT_EQ(test, irq_load_usual(9 * US, 4 * US, &before), 9 * US);
+	KUNIT_EXPECT_EQ(test, irq_load_usual(10 * MS, 4 * US, &before), 16 * US);
+	/* But all may have become long */
+	KUNIT_EXPECT_EQ(test, irq_load_usual(9 * MS, 4 * US, &before), 9 * MS);
+	KUNIT_EXPECT_EQ(test, irq_load_usual(4 * US, 4 * US, &before), 4 * US);
+	KUNIT_EXPECT_EQ(test, irq_load_usual(10 * MS, 4 * US, &before), 16 * US);
 }
 
 static u32 polled(struct irq_load_line *line, u32 *now, u32 gap)
@@ -271,6 +291,9 @@ static void rare_polls_by_tasks_do_not_count(struct kunit *test)
 	struct irq_load_line line = { };
 	u32 now = -5 * HZ;
 
+	/* Whatever the tick */
+	BUILD_BUG_ON(!IRQ_LOAD_POLL_JIFFIES);
+
 	KUNIT_EXPECT_LT(test, polled(&line, &now, HZ / 30), HZ / 10);
 	KUNIT_EXPECT_EQ(test, polled(&line, &now, HZ / 64), IRQ_LOAD_POLLED);
 	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now - 2), IRQ_LOAD_POLLED);
@@ -287,6 +310,7 @@ struct fake {
 	unsigned int		thread_us;
 	struct irq_desc		*desc;
 	struct tasklet_struct	tasklet;
+	unsigned int		pause_ms;	/* between two */
 	bool			measures;
 	u64			in_thread_ns;
 	struct fake		*other;
@@ -314,7 +338,7 @@ static irqreturn_t fake_handler(int irq, void *data)
 	fake->handled++;
 	if (fake->hard_us)
 		spin_us(fake->hard_us);
-	if (fake->soft_us && !fake->in_thread)
+	if (fake->soft_us && !fake->in_thread && !fake->napi)
 		tasklet_schedule(&fake->tasklet);
 	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && fake->napi)
 		napi_schedule(fake->napi);
@@ -353,6 +377,11 @@ static void fake_free(void *data)
 		irq_load_put();
 }
 
+static u64 time_everything(u64 aim)
+{
+	return 0;
+}
+
 static void fake_request(struct kunit *test, struct fake *fake)
 {
 	KUNIT_ASSERT_EQ(test, 0,
@@ -378,6 +407,9 @@ static struct fake *fake_irq(struct kunit *test)
 	fake_request(test, fake);
 	KUNIT_ASSERT_EQ(test, irq_load_get(), 0);
 	fake->measures = true;
+
+	/* In its own context */
+	kunit_activate_static_stub(test, irq_load_aim, time_everything);
 
 	/* The first interrupts are not counted: there is nothing to count them in yet */
 	for (int i = 0; i < 1000 && !READ_ONCE(fake->desc->load); i++) {
@@ -410,6 +442,8 @@ static void fake_raise(struct fake *fake, unsigned int n)
 			usleep_range(100, 200);
 		if (fake->thread_us)
 			synchronize_irq(fake->irq);
+		if (fake->pause_ms)
+			msleep(fake->pause_ms);
 	}
 }
 
@@ -426,13 +460,7 @@ static struct irq_load fake_load(struct fake *fake)
 static struct irq_load charge(struct fake *fake, unsigned int n)
 {
 	struct irq_load before = fake_load(fake), after;
-	unsigned int cpu;
 
-	/* A host may have stopped a CPU in an earlier handler, which the mean contains */
-	for_each_possible_cpu(cpu) {
-		per_cpu(irq_load_cpu, cpu).mean_nr = 0;
-		per_cpu(irq_load_cpu, cpu).mean_ns = 0;
-	}
 	fake_raise(fake, n);
 	after = fake_load(fake);
 	after.time_ns -= before.time_ns;
@@ -449,6 +477,7 @@ static void load_counts_every_interrupt(struct kunit *test)
 	unsigned int wrong = 0;
 	int left;
 
+	kunit_deactivate_static_stub(test, irq_load_aim);
 	for (unsigned int i = 0; i < 3000; i++) {
 		left = fake->desc->load_skip;
 		fake_raise(fake, 1);
@@ -461,34 +490,99 @@ static void load_counts_every_interrupt(struct kunit *test)
 	KUNIT_EXPECT_GT(test, s->stratum, 1);
 }
 
-/*
- * A handler takes at least that long, and nothing else was there. A sample that
- * an emulator stretches stands for many: most attempts must be right, not all.
- */
+/* A handler takes at least that long, and nothing else was there */
 static void load_is_time(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
 
 	for (unsigned int us = 20; us <= 200; us *= 10) {
-		unsigned int right = 0;
+		u64 start = local_clock(), charged, spent;
 
 		fake->hard_us = us;
-		/* A host that takes the CPU away makes one handler long, which counts for many */
-		for (unsigned int i = 0; right < 3 && i < 50; i++) {
-			u64 start = local_clock(), charged = charge(fake, 20000 / us).time_ns;
-			u64 spent = local_clock() - start;
-
-			if (charged >= 16 * MS && charged <= spent + spent / 8)
-				right++;
-			else
-				kunit_info(test, "%u us: %llu ns in %llu\n", us, charged, spent);
-		}
-		KUNIT_EXPECT_EQ(test, right, 3);
+		charged = charge(fake, 20000 / us).time_ns;
+		spent = local_clock() - start;
+		KUNIT_EXPECT_GE(test, charged, 19 * MS);
+		KUNIT_EXPECT_LE(test, charged, spent);
 		KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), us * US);
 		KUNIT_EXPECT_EQ(test, irq_load_take_max(fake->irq), 0);
 		KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
 		KUNIT_EXPECT_EQ(test, fake_load(fake).thread_ns, 0);
 	}
+}
+
+/* The chip of the test has no effective affinity */
+static void load_knows_its_cpu(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+
+	guard(migrate)();
+	fake_raise(fake, 1);
+	KUNIT_EXPECT_TRUE(test, cpumask_empty(irq_data_get_effective_affinity_mask(&fake->desc->irq_data)));
+	KUNIT_EXPECT_EQ(test, fake_load(fake).cpu, smp_processor_id());
+}
+
+static u64 stolen;
+
+static u64 steal_half(void)
+{
+	return stolen ? local_clock() / 2 : 0;
+}
+
+static u32 quarter(void)
+{
+	return 256;
+}
+
+/* The hypervisor takes half of each handler and softirq, and the CPU is slow */
+static void stolen_time_is_not_charged(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load whole, half, slow;
+
+	guard(migrate)();
+	fake->hard_us = 200;
+	fake->soft_us = 300;
+	whole = charge(fake, 100);
+	kunit_activate_static_stub(test, irq_load_steal_clock, steal_half);
+	stolen = 1;
+	half = charge(fake, 100);
+	stolen = 0;
+	kunit_deactivate_static_stub(test, irq_load_steal_clock);
+	kunit_activate_static_stub(test, irq_load_freq, quarter);
+	slow = charge(fake, 100);
+
+	expect_near(test, 2 * half.time_ns, whole.time_ns, 20);
+	expect_near(test, 2 * half.soft_ns, whole.soft_ns, 20);
+	expect_near(test, 4 * slow.time_ns, whole.time_ns, 20);
+	expect_near(test, 4 * slow.soft_ns, whole.soft_ns, 20);
+}
+
+static u64 mean_of_this_cpu(void)
+{
+	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
+
+	return div64_u64(c->mean_ns, c->mean_nr);
+}
+
+/* One handler that a hypervisor stops, or that waits: threads pay with the mean of its CPU */
+static void one_long_run_changes_no_mean(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	u64 before;
+
+	kunit_deactivate_static_stub(test, irq_load_aim);
+	guard(migrate)();
+	fake->hard_us = 20;
+	fake_raise(fake, 40000);
+	before = mean_of_this_cpu();
+	KUNIT_ASSERT_GT(test, fake->desc->load->hard.sampler.stratum, 1);
+
+	fake->hard_us = 10000;
+	scoped_guard(raw_spinlock_irqsave, &fake->desc->lock)
+		fake->desc->load_skip = 0;
+	fake_raise(fake, 1);
+	KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), 10 * MS);
+	KUNIT_EXPECT_LE(test, mean_of_this_cpu(), before + before / 10);
 }
 
 static void softirq_is_charged_to_its_raiser(struct kunit *test)
@@ -499,8 +593,69 @@ static void softirq_is_charged_to_its_raiser(struct kunit *test)
 	guard(migrate)();
 	fake->soft_us = 500;
 	fake_raise(fake, 10);
-	KUNIT_EXPECT_GE(test, charge(fake, 100).soft_ns, 40 * MS);
+	KUNIT_EXPECT_GE(test, charge(fake, 100).soft_ns, 45 * MS);
 	KUNIT_EXPECT_EQ(test, fake_load(other).soft_ns, 0);
+
+	/* Sampled ones stand for the others */
+	kunit_deactivate_static_stub(test, irq_load_aim);
+	expect_near(test, charge(fake, 1000).soft_ns, 500 * MS, 15);
+}
+
+/* Each has a part of its time */
+static void raisers_share_a_run(struct kunit *test)
+{
+	struct fake *fakes[5];
+	u64 before[5], all = 0;
+
+	guard(migrate)();
+	for (int i = 0; i < 5; i++) {
+		fakes[i] = fake_irq(test);
+		fakes[i]->soft_us = 100;
+		fake_raise(fakes[i], 10);
+		before[i] = fake_load(fakes[i]).soft_ns;
+	}
+	for (int n = 0; n < 100; n++) {
+		scoped_guard(irqsave) {
+			for (int i = 0; i < 5; i++)
+				generic_handle_irq(fakes[i]->irq);
+		}
+		run_softirqs();
+		for (int i = 0; i < 5; i++) {
+			while (READ_ONCE(fakes[i]->tasklet.state))
+				usleep_range(100, 200);
+		}
+	}
+	for (int i = 0; i < 5; i++) {
+		u64 charged = fake_load(fakes[i]).soft_ns - before[i];
+
+		KUNIT_EXPECT_GE(test, charged, 8 * MS);
+		all += charged;
+	}
+	KUNIT_EXPECT_GE(test, all, 48 * MS);
+}
+
+/* No interrupt has raised it */
+static void softirq_of_a_task_is_base(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	u64 before;
+
+	guard(migrate)();
+	/* With PREEMPT_RT ksoftirqd samples it as it would without this test */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		kunit_skip(test, "ksoftirqd runs it");
+	/* Claims of other tests are forgotten by then */
+	msleep(100);
+	fake->soft_us = 500;
+	before = irq_load_base(smp_processor_id());
+	for (int i = 0; i < 100; i++) {
+		tasklet_schedule(&fake->tasklet);
+		run_softirqs();
+		while (READ_ONCE(fake->tasklet.state))
+			usleep_range(100, 200);
+	}
+	KUNIT_EXPECT_GE(test, irq_load_base(smp_processor_id()) - before, 40 * MS);
+	KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
 }
 
 static void thread_is_charged(struct kunit *test)
@@ -541,11 +696,8 @@ static void softirq_in_thread(struct fake *fake)
 	local_bh_enable();
 }
 
-/*
- * A softirq that runs over a thread, and was not raised by an interrupt, is not charged. With
- * forced threads it is part of the thread.
- */
-static void softirq_over_a_thread_is_not_charged(struct kunit *test)
+/* A softirq that an interrupt thread raises belongs to its interrupt, but is not part of the thread */
+static void softirq_of_a_thread_is_charged_once(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
 	struct irq_load load;
@@ -553,16 +705,13 @@ static void softirq_over_a_thread_is_not_charged(struct kunit *test)
 	fake->thread_us = 200;
 	fake->soft_us = 1200;
 	fake->in_thread = softirq_in_thread;
-	fake_raise(fake, 10);
-	load = charge(fake, 150);
-	KUNIT_EXPECT_EQ(test, load.soft_ns, 0);
-	if (force_irqthreads()) {
-		KUNIT_EXPECT_GE(test, load.thread_ns, 160 * MS);
-		return;
-	}
-	/* 30 ms of 210, give or take what the mean is off */
-	KUNIT_EXPECT_GE(test, load.thread_ns, 10 * MS);
-	KUNIT_EXPECT_LE(test, load.thread_ns, 80 * MS);
+	fake_raise(fake, 20);
+	load = charge(fake, 300);
+	/* 60 ms of 420, give or take what the mean is off */
+	KUNIT_EXPECT_GE(test, load.thread_ns, 20 * MS);
+	KUNIT_EXPECT_LE(test, load.thread_ns, 120 * MS);
+	KUNIT_EXPECT_GE(test, load.soft_ns, 270 * MS);
+	KUNIT_EXPECT_LE(test, load.soft_ns, 480 * MS);
 }
 
 static void interrupt_in_thread(struct fake *fake)
@@ -578,15 +727,16 @@ static void interrupt_over_a_thread_is_charged_once(struct kunit *test)
 	u64 charged, thread;
 
 	/* So rare that each is timed */
+	fake->pause_ms = 25;
 	fake->thread_us = 1200;
 	fake->in_thread = interrupt_in_thread;
 	fake->other = other;
 	other->other = fake_irq(test);
 	other->other->hard_us = 400;
 	other->hard_us = 200;
-	thread = charge(fake, 50).thread_ns;
+	thread = charge(fake, 30).thread_ns;
 	charged = fake_load(other).time_ns;
-	KUNIT_EXPECT_GE(test, charged, 27 * MS);
+	KUNIT_EXPECT_GE(test, charged, 16 * MS);
 	KUNIT_EXPECT_GE(test, thread + charged, fake->in_thread_ns - fake->in_thread_ns / 8);
 	KUNIT_EXPECT_LE(test, thread + charged, fake->in_thread_ns + fake->in_thread_ns / 8);
 }
@@ -594,9 +744,18 @@ static void interrupt_over_a_thread_is_charged_once(struct kunit *test)
 #ifdef CONFIG_IRQ_LOAD_NAPI
 static struct fake_napi {
 	struct napi_struct	napi;
+	struct napi_struct	cell;	/* as gro_cells and the backlog: scheduled in a poll */
 	struct net_device	*dev;
+	struct fake		*soft;	/* its tasklet is, too */
 	unsigned int		polls;
 } fake_napi;
+
+static int fake_cell_poll(struct napi_struct *napi, int budget)
+{
+	spin_us(400);
+	napi_complete(napi);
+	return 0;
+}
 
 static int fake_poll(struct napi_struct *napi, int budget)
 {
@@ -604,6 +763,10 @@ static int fake_poll(struct napi_struct *napi, int budget)
 
 	/* The first poll of each burst uses up its budget */
 	spin_us(last ? 700 : 300);
+	if (last && fake_napi.soft) {
+		napi_schedule(&fake_napi.cell);
+		tasklet_schedule(&fake_napi.soft->tasklet);
+	}
 	if (last)
 		napi_complete(napi);
 	return last ? 0 : budget;
@@ -611,8 +774,11 @@ static int fake_poll(struct napi_struct *napi, int budget)
 
 static void fake_napi_free(void *unused)
 {
+	fake_napi.soft = NULL;
 	napi_disable(&fake_napi.napi);
+	napi_disable(&fake_napi.cell);
 	netif_napi_del(&fake_napi.napi);
+	netif_napi_del(&fake_napi.cell);
 	free_netdev(fake_napi.dev);
 }
 
@@ -621,11 +787,12 @@ static u64 napi_charges(struct fake *irq, struct fake *fake)
 {
 	u64 before = fake_load(fake).soft_ns;
 
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 150; i++) {
 		scoped_guard(irqsave)
 			generic_handle_irq(irq->irq);
 		run_softirqs();
-		while (test_bit(NAPI_STATE_SCHED, &fake_napi.napi.state))
+		while (test_bit(NAPI_STATE_SCHED, &fake_napi.napi.state) ||
+		       test_bit(NAPI_STATE_SCHED, &fake_napi.cell.state))
 			usleep_range(1000, 2000);
 	}
 	return fake_load(fake).soft_ns - before;
@@ -638,22 +805,29 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	fake_napi.dev = alloc_netdev_dummy(0);
 	KUNIT_ASSERT_NOT_NULL(test, fake_napi.dev);
 	netif_napi_add(fake_napi.dev, &fake_napi.napi, fake_poll);
+	netif_napi_add(fake_napi.dev, &fake_napi.cell, fake_cell_poll);
 	napi_enable(&fake_napi.napi);
+	napi_enable(&fake_napi.cell);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, fake_napi_free, NULL), 0);
 	fake->napi = &fake_napi.napi;
 	other->napi = &fake_napi.napi;
 	guard(migrate)();
 
-	/* Learned, and learned anew when it belongs to another: of 60 a few are lost */
+	/* Learned, and learned anew when it belongs to another: of 150 a few are lost */
 	napi_charges(fake, fake);
-	KUNIT_EXPECT_GE(test, napi_charges(fake, fake), 45 * MS);
+	expect_near(test, napi_charges(fake, fake), 150 * MS, 25);
 	napi_charges(other, other);
-	KUNIT_EXPECT_GE(test, napi_charges(other, other), 45 * MS);
+	expect_near(test, napi_charges(other, other), 150 * MS, 25);
 	KUNIT_EXPECT_EQ(test, napi_charges(other, fake), 0);
 
 	/* A driver that names its interrupt is not mistaken */
 	netif_napi_set_irq(&fake_napi.napi, fake->irq);
-	KUNIT_EXPECT_GE(test, napi_charges(other, fake), 45 * MS);
+	expect_near(test, napi_charges(other, fake), 150 * MS, 25);
+
+	/* The work that a poll causes belongs to its interrupt: 150, 60 and 90 ms */
+	fake->soft_us = 600;
+	fake_napi.soft = fake;
+	expect_near(test, napi_charges(fake, fake), 300 * MS, 25);
 	netif_napi_set_irq(&fake_napi.napi, -1);
 }
 #endif
@@ -673,7 +847,8 @@ static bool charge_kicks(struct irq_load_line *line, s64 ns, u64 now)
 	unsigned int before = kicks;
 
 	atomic64_add(ns, &line->soft);
-	irq_load_check_rise(line, now);
+	scoped_guard(preempt)
+		irq_load_charged(line, now);
 	irq_work_sync(&kick_work);
 	return kicks != before;
 }
@@ -694,7 +869,7 @@ static void rising_load_kicks(struct kunit *test)
 
 	/* One in less than the limit; of all kinds */
 	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 2 * MS, SEC + 99 * MS));
-	atomic64_add(MS, &line.thread);
+	line.thread.time += MS;
 	line.hard.time += MS / 2;
 	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, MS / 2, SEC + 200 * MS));
 
@@ -787,13 +962,20 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(one_slow_run_is_one),
 	KUNIT_CASE(sums_do_not_go_back),
 	KUNIT_CASE(unsampled_ones_are_estimated),
+	KUNIT_CASE(load_scales_with_frequency),
+	KUNIT_CASE(one_long_run_is_not_usual),
 	KUNIT_CASE(rare_polls_by_tasks_do_not_count),
 	KUNIT_CASE(load_counts_every_interrupt),
 	KUNIT_CASE(load_is_time),
+	KUNIT_CASE(load_knows_its_cpu),
+	KUNIT_CASE(stolen_time_is_not_charged),
+	KUNIT_CASE(one_long_run_changes_no_mean),
 	KUNIT_CASE(softirq_is_charged_to_its_raiser),
+	KUNIT_CASE(raisers_share_a_run),
+	KUNIT_CASE(softirq_of_a_task_is_base),
 	KUNIT_CASE(thread_is_charged),
 	KUNIT_CASE(sleep_is_not_charged),
-	KUNIT_CASE(softirq_over_a_thread_is_not_charged),
+	KUNIT_CASE(softirq_of_a_thread_is_charged_once),
 	KUNIT_CASE(interrupt_over_a_thread_is_charged_once),
 #ifdef CONFIG_IRQ_LOAD_NAPI
 	KUNIT_CASE(napi_is_charged_to_its_interrupt),
