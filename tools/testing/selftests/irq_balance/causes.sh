@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# All that an interrupt causes is its load: behind a bridge, in a tunnel, behind a USB controller.
+#
+# causes.sh              the load map in state observe
+# causes.sh rest S       each interrupt keeps to its CPU for S seconds in state on
+# causes.sh unmovable    interrupts that have no effective CPU (the first half of OUTSIDE) beside
+#                        those that may be moved, on a machine of two CPUs
+#
+# See outside.sh for OUTSIDE.
+# shellcheck disable=SC1091,SC2086
+. "$(dirname "$0")/lib.sh"
+. "$DIR/outside.sh"
+
+WINDOW_S=5
+SETTLE_S=4
+
+begin
+enter
+read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
+
+ms() { echo $(($1 / 1000000 / WINDOW_S)); }
+# The means of what debugfs showed in the window, ns/s
+column() { # 2 (load) | 3 (base), cpu
+	awk -v c="$1" -v cpu="$2" '$1 == cpu { sum += $c; n++ }
+		END { printf "%.0f\n", n ? sum / n : 0 }' "$TMP"/cpus.*
+}
+window() {
+	local i
+	for ((i = 0; i < WINDOW_S; i++)); do
+		sleep 1
+		cat $DEBUG/cpus >"$TMP/cpus.$i"
+	done
+}
+
+# Scene number I has the CPU number I + 1. This script and all else have the first one.
+spread_scenes() {
+	local i irq
+	[ ${#cpus[@]} -gt ${#SCENES[@]} ] ||
+		skip_all "${#cpus[@]} CPUs: each of ${#SCENES[@]} scenes needs one, and one is for the rest"
+	taskset -pc "${cpus[0]}" $$ >/dev/null
+	state off
+	for irq in $(choices); do
+		save "/proc/irq/$irq/smp_affinity" && echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
+	done
+	for i in "${!SCENES[@]}"; do
+		put "${cpus[i + 1]}" ${LINES[i]} ||
+			ktap_exit_fail_msg "${SCENES[i]}: no move of ${LINES[i]} to CPU${cpus[i + 1]}"
+	done
+}
+
+observe() {
+	local i cpu was=() own=() rx=() tx=() base seen
+	spread_scenes
+	ktap_set_plan $((3 * ${#SCENES[@]}))
+	state observe
+	sleep $SETTLE_S
+	witness_begin "${cpus[@]:1:${#SCENES[@]}}" || ktap_exit_fail_msg "the ticks cannot be traced"
+	for i in "${!SCENES[@]}"; do
+		was[i]=$(load_of ${LINES[i]}) rx[i]=$(packets rx "${NICS[i]}") tx[i]=$(packets tx "${NICS[i]}")
+	done
+	window
+	witness_end
+	for i in "${!SCENES[@]}"; do
+		own[i]=$(($(load_of ${LINES[i]}) - was[i]))
+		rx[i]=$(($(packets rx "${NICS[i]}") - rx[i])) tx[i]=$(($(packets tx "${NICS[i]}") - tx[i]))
+	done
+	witness_sum
+	for i in "${!SCENES[@]}"; do
+		cpu=${cpus[i + 1]} base=$(($(column 3 "$cpu") * WINDOW_S)) seen=$(witness_of "$cpu")
+		[ $((rx[i])) -ge $((100 * WINDOW_S)) ] && [ $((tx[i] * 10)) -ge $((rx[i] * 9)) ]
+		result "${SCENES[i]}: requests come and are answered" $? "${rx[i]} and ${tx[i]} in $WINDOW_S s"
+		[ "${own[i]}" -gt 0 ] && [ $((base * 10)) -le "${own[i]}" ]
+		result "${SCENES[i]}: the base load of the CPU is at most a tenth of the interrupt's load" $? \
+			"$(ms $base) and $(ms "${own[i]}") ms/s"
+		[ "$seen" -gt 0 ] && [ $((own[i] * 100)) -ge $((seen * 95)) ] &&
+			[ $((own[i] * 100)) -le $((seen * 105)) ]
+		result "${SCENES[i]}: its load is within 5 % of /proc/stat, less ticks and IPIs" $? \
+			"$(ms "${own[i]}") and $(ms "$seen") ms/s; ticks and IPIs $(ms "$(witness_of "$cpu" 3)")"
+	done
+}
+
+rest() { # seconds
+	local i irq all early=() late
+	trace_start || skip_all "no tracepoints of the balancer"
+	echo 0 >"$TRACE/events/irq_balance/enable"
+	echo 1 >"$TRACE/events/irq_balance/irq_balance_move/enable"
+	spread_scenes
+	ktap_set_plan $((2 * ${#SCENES[@]}))
+	find_heaviest
+	for i in "${!SCENES[@]}"; do
+		# The others of its card would be company for it
+		for irq in ${LINES[i]}; do echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"; done
+		echo "${cpus[0]}-${cpus[-1]}" >"/proc/irq/${HEAVIEST[i]}/smp_affinity_list"
+	done
+	# Less to gain suffices, so that this test sees a wish to move without a larger load
+	save $BALANCER/min_gain
+	echo 30 >$BALANCER/min_gain
+	sleep 1
+	trace_clear
+	state on
+	sleep 60
+	for irq in "${HEAVIEST[@]}"; do early[irq]=$(moves_of "$irq"); done
+	sleep $(($1 - 60))
+	show_moves
+	for i in "${!SCENES[@]}"; do
+		irq=${HEAVIEST[i]}
+		all=$(moves_of "$irq") late=$((all - early[irq]))
+		[ "$all" -le 3 ]
+		result "${SCENES[i]}: a lone interrupt makes at most 3 moves in $1 s" $? \
+			"$all: $(places "$irq")"
+		[ $late = 0 ]
+		result "${SCENES[i]}: none of them after the first minute" $? "$late"
+	done
+}
+
+# CPU 0 has the interrupts that have no effective CPU, the other one all that may be moved, which
+# are less: there is nothing to gain.
+unmovable() {
+	local i cpu irq half=$((${#SCENES[@]} / 2)) r seen load
+	[ ${#cpus[@]} = 2 ] && [ $half -ge 1 ] || skip_all "needs two CPUs and two interfaces"
+	trace_start || skip_all "no tracepoints of the balancer"
+	state off
+	for i in "${!SCENES[@]}"; do
+		if [ "$i" -lt $half ]; then
+			[ -z "$(cpu_of ${LINES[i]})" ] ||
+				skip_all "interrupt ${LINES[i]} of ${NICS[i]} has an effective CPU"
+		else
+			for irq in ${LINES[i]}; do save "/proc/irq/$irq/smp_affinity"; done
+			put 1 ${LINES[i]} || ktap_exit_fail_msg "interrupt ${LINES[i]} does not move"
+			for irq in ${LINES[i]}; do echo 0-1 >"/proc/irq/$irq/smp_affinity_list"; done
+		fi
+	done
+	ktap_set_plan 4
+	state observe
+	sleep $SETTLE_S
+	witness_begin 0 1 || ktap_exit_fail_msg "the ticks cannot be traced"
+	window
+	witness_end
+	witness_sum
+	for cpu in 0 1; do
+		seen=$(witness_of $cpu) load=$(($(column 2 $cpu) * WINDOW_S))
+		[ "$seen" -gt 0 ] && [ $((load * 10)) -ge $((seen * 9)) ]
+		result "CPU $cpu: the load map has 90 % of /proc/stat, less ticks and IPIs" $? \
+			"$(ms $load) and $(ms "$seen") ms/s"
+	done
+	r=0
+	for ((i = 0; i < half; i++)); do
+		value "$IRQS/${LINES[i]}/load_ns_per_s" load
+		[ "$load" -gt 0 ] || r=1
+		ktap_print_msg "interrupt ${LINES[i]} of ${NICS[i]}: $load ns/s"
+	done
+	result "an interrupt without effective CPU has a load" $r
+	for irq in $(choices); do
+		value "$IRQS/$irq/load_ns_per_s" load
+		[ "$load" -lt 5000000 ] || ktap_print_msg "interrupt $irq may be moved: $load ns/s"
+	done
+	trace_clear
+	state on
+	sleep 10
+	show_moves
+	[ "$(witness_of 0)" -gt "$(witness_of 1)" ] &&
+		[ "$(grep -c ' irq_balance_move: .* to=0 ' "$TRACE/trace")" = 0 ]
+	result "none is moved to their CPU, which has more than the other one" $? "$(traced move) moves"
+}
+
+case ${1:-observe} in
+observe) observe ;;
+rest) rest "${2:-600}" ;;
+unmovable) unmovable ;;
+*) ktap_exit_fail_msg "unknown argument $1" ;;
+esac
+ktap_finished
