@@ -48,6 +48,13 @@
 DEFINE_STATIC_KEY_FALSE(irq_load_key);
 DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
 
+/*
+ * After a start, and when a load rises, samples are this many times closer for a second, and
+ * not again for ten: something has to be decided then
+ */
+#define IRQ_LOAD_HURRY		8
+static unsigned long irq_load_hurry_end;
+
 /* Queued when a load rises, see irq_load_set_kick() */
 static struct irq_work *irq_load_kick;
 static u32 irq_load_limit;
@@ -122,6 +129,13 @@ struct irq_load_line *irq_load_get_line(unsigned int irq)
 	return line;
 }
 
+static void irq_load_rose(struct irq_work *work)
+{
+	irq_work_queue(work);
+	if (time_after(jiffies, READ_ONCE(irq_load_hurry_end) + 9 * HZ))
+		WRITE_ONCE(irq_load_hurry_end, jiffies + HZ);
+}
+
 /*
  * A line was charged, on this CPU. Wake the user if its load has risen. A window closes when a
  * quantum has been charged in it. A race with another CPU wakes it for nothing, or a window late.
@@ -142,7 +156,7 @@ void irq_load_charged(struct irq_load_line *line, u64 now)
 
 	if (irq_load_rises(charged, irq_load_since(now, READ_ONCE(line->window_start)),
 			   READ_ONCE(irq_load_limit)))
-		irq_work_queue(work);
+		irq_load_rose(work);
 
 	WRITE_ONCE(line->window_start, now);
 	WRITE_ONCE(line->window_total, total);
@@ -152,7 +166,7 @@ void irq_load_charged(struct irq_load_line *line, u64 now)
 u64 irq_load_aim(u64 aim)
 {
 	KUNIT_STATIC_STUB_REDIRECT(irq_load_aim, aim);
-	return aim;
+	return time_before(jiffies, READ_ONCE(irq_load_hurry_end)) ? aim / IRQ_LOAD_HURRY : aim;
 }
 
 /* Time (ns) that the hypervisor has taken from this CPU */
@@ -358,9 +372,10 @@ void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 	if (!line)
 		return;
 
-	/* Softirqs go on as they did at last, until the next sample is overdue */
-	soft = min(irq_load_since(now, READ_ONCE(line->soft_stamp)), 2 * IRQ_LOAD_POLL_NS);
-	soft = atomic64_read(&line->soft) + (soft * READ_ONCE(line->soft_rate) >> 10);
+	/* Softirqs go on as they did at last, until the next sample is due */
+	soft = min(irq_load_since(now, READ_ONCE(line->soft_stamp)), NSEC_PER_SEC);
+	soft = atomic64_read(&line->soft) +
+	       min(soft * READ_ONCE(line->soft_rate) >> 10, READ_ONCE(line->soft_last));
 
 	/* The next samples may find that this was too much */
 	irq_load_advance(&line->seen.time_ns,
@@ -434,6 +449,7 @@ int irq_load_get(void)
 			ret = irq_load_napi_start();
 		if (ret)
 			return ret;
+		WRITE_ONCE(irq_load_hurry_end, jiffies + 2 * HZ);
 		irq_load_softirq_start();
 		static_branch_enable(&irq_load_key);
 	}

@@ -37,7 +37,8 @@ struct irq_load_line {
 	int			thread_skip;	/* until one is timed */
 	atomic64_t		soft;		/* softirq time, cumulative, scaled */
 	u64			soft_stamp;	/* when softirq time was last charged */
-	u32			soft_rate;	/* of that charge, of 1024 */
+	u64			soft_last;	/* what was charged then */
+	u32			soft_rate;	/* for each 1024 ns since the one before */
 	u32			soft_carry;	/* softirq time that is still to be charged */
 	struct irq_load		seen;		/* highest times that a reader saw */
 	u64			window_start;	/* when the present window was opened */

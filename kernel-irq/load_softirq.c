@@ -51,7 +51,7 @@ struct irq_load_run {
 	unsigned int		nr_caused;
 	/* When what follows the last poll began */
 	struct irq_load_span	span;
-	struct list_head	*tail;
+	struct list_head	*tail;		/* NULL: net_rx_action() empties the list first */
 	u32			pending;
 	unsigned long		irqs;
 };
@@ -93,6 +93,7 @@ static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
 	time = irq_load_scale(irq_load_extrapolate(&carry, time, since), irq_load_freq());
 	WRITE_ONCE(line->soft_carry, carry);
 	WRITE_ONCE(line->soft_stamp, now);
+	WRITE_ONCE(line->soft_last, time);
 	WRITE_ONCE(line->soft_rate, min(div64_u64(time << 10, since + 1), 1024));
 
 	atomic64_add(time, &line->soft);
@@ -249,7 +250,6 @@ void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 s
 
 static void irq_load_run_begin(struct irq_load_run *run)
 {
-	run->tail = irq_load_polls_tail();
 	run->pending = local_softirq_pending();
 	run->irqs = kstat_cpu_irqs_sum(smp_processor_id());
 	irq_load_span_begin(&run->span);
@@ -314,6 +314,7 @@ void irq_load_timed_poll(const struct napi_struct *napi)
 		irq_load_claim_all(local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ),
 				   irq, run->vector->sampler.stratum, irq_load_run_is_sure(run));
 	}
+	run->tail = napi_scheduled_tail();
 	irq_load_run_begin(run);
 }
 

@@ -458,6 +458,8 @@ static void irq_balance_sleep(u64 next)
 static int irq_balance_thread(void *unused)
 {
 	set_freezable();
+	/* Samples find their rates, and NAPI instances their interrupts */
+	wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(), HZ / 5);
 	while (!kthread_freezable_should_stop(NULL)) {
 		/* Before @asked is read, and before the pass: a later kick starts another one */
 		smp_store_mb(irq_balance_wanted, false);
