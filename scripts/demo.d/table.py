@@ -22,7 +22,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CARDS, MIPS, WINDOWS_MAX, SPREAD = 4, 12, 64, 0.05
 NAMES = {'random': 'moved at random every 20 ms (the kernel of 2003)', 'linux': 'as Linux places them', 'one': 'all on CPU 0',
          'by_hand': 'by hand: one card per core',
-         'siblings': 'by hand: two siblings per card', 'observe': 'by hand, balancer in observe', 'on': 'on'}
+         'siblings': 'by hand: two siblings per card', 'observe': 'by hand, balancer in observe', 'on': 'on',
+         'alone': 'by hand, then on'}
+# Measured by default
+WAYS = [way for way in NAMES if way != 'alone']
 # 56.20K, 50.05K and 56.01K transactions/s
 MAIL = {'by_hand': 56200, 'random': 50050, 'on': 56010}
 
@@ -51,17 +54,17 @@ def compiled(out, name):
     return path
 
 
-def run(kernel, out, ways, windows, rounds):
+def run(kernel, out, cpus, ways, windows, rounds):
     """[(way, window, {figures of a round})]"""
     os.makedirs(out, exist_ok=True)
     if os.path.exists(out + '/ask'):
         os.remove(out + '/ask')
     port, seconds = ports(), 20 + rounds * sum(1 + (7 if way == 'on' else 4) * len(windows) for way in ways)
-    print('booting 8 CPUs of %d MIPS and %d cards: %d rounds take about %d s' % (MIPS, CARDS, rounds, seconds), flush=True)
+    print('booting %d CPUs of %d MIPS and %d cards: %d rounds take about %d s' % (cpus, MIPS, CARDS, rounds, seconds), flush=True)
     client = subprocess.Popen([compiled(out, 'client'), out, *port], stdout=subprocess.PIPE, text=True)
     command = [HERE + '/table/in-guest', compiled(out, 'mover'), str(rounds), ','.join(map(str, windows)), ','.join(ways)]
     guest = subprocess.Popen([HERE + '/../guest', '--mips', str(MIPS), '--mem', '1G', '--share', out,
-                              '--timeout', str(100 + 2 * seconds), '--append', 'irqbalance=off',
+                              '--timeout', str(100 + 2 * seconds), '--append', 'irqbalance=off', *(['--smp', '4'] if cpus == 4 else []),
                               '--qemu-args', ' '.join(card(i, port) for i in range(CARDS)), kernel, '--', *command])
     # The client ends when the guest asks it to, or with the guest
     threading.Thread(target=lambda: (guest.wait(), client.kill())).start()
@@ -140,17 +143,20 @@ def main():
     parser.add_argument('kernel', metavar='KERNEL', help='a bzImage')
     parser.add_argument('out', metavar='OUT', help='a directory for the guest and its log')
     parser.add_argument('--windows', type=numbers, default=[2, 4, 5], help='requests outstanding at each card (2,4,5)')
-    parser.add_argument('--ways', type=names, default=list(NAMES), help='those to measure (%s)' % ','.join(NAMES))
+    parser.add_argument('--ways', type=names, default=WAYS, help='those to measure, of %s (all but alone)' % ','.join(NAMES))
+    parser.add_argument('--cpus', type=int, choices=(4, 8), default=8, help='8 in 2 packages, or 4, one for each card (8)')
     parser.add_argument('--rounds', type=count, default=5, help='of each; the table has medians (5)')
     parser.add_argument('--json', metavar='FILE', help='write the medians, and the figures of each round, there')
     parser.add_argument('--result', metavar='FILE', help='set its key table2003 to the medians, and keep the others')
     args = parser.parse_args()
+    if args.cpus == 4 and 'siblings' in args.ways:
+        parser.error('4 CPUs have no siblings: name other --ways')
     if not os.path.isfile(args.kernel):
         parser.error('no kernel image at %s: name a bzImage, arch/x86/boot/bzImage in a build directory' % args.kernel)
     for name in filter(None, (args.json, args.result)):
         if not os.access(os.path.dirname(os.path.abspath(name)), os.W_OK):
             parser.error('cannot write %s: name a file in a directory that is there' % name)
-    found = run(args.kernel, os.path.abspath(args.out), args.ways, args.windows, args.rounds)
+    found = run(args.kernel, os.path.abspath(args.out), args.cpus, args.ways, args.windows, args.rounds)
     result = summary(found, args.ways, args.windows)
     table(result, args.ways)
     if args.json:
