@@ -59,6 +59,9 @@ static unsigned long irq_load_hurry_end;
 static struct irq_work *irq_load_kick;
 static u32 irq_load_limit;
 
+/* A span of nothing takes this long, ns */
+static u64 irq_load_span_cost;
+
 static DEFINE_MUTEX(irq_load_mutex);
 static unsigned int irq_load_users;
 
@@ -221,7 +224,7 @@ u64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	if (current->nvcsw + current->nivcsw != span->switches)
 		return min_t(u64, wall, irq_load_since(task_sched_runtime(current), span->runtime));
 
-	spent -= irq_load_since(irq_load_steal_clock(), span->steal);
+	spent -= irq_load_since(irq_load_steal_clock(), span->steal) + irq_load_span_cost;
 	spent -= c->timed_ns - span->timed_ns;
 	if (!in_serving_softirq())
 		spent -= irq_load_softirqs_end(span);
@@ -288,7 +291,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	c->handling = outer;
 
 	now = local_clock();
-	start += irq_load_steal_clock() - steal;
+	start += irq_load_steal_clock() - steal + irq_load_span_cost;
 	/* Those that the handler of another one raised in it do not belong to this one */
 	if (likely(timed == c->timed))
 		irq_load_raised(local_softirq_pending(), tail, irq_desc_get_irq(desc),
@@ -408,6 +411,19 @@ void irq_load_set_kick(struct irq_work *work, u32 limit)
 		synchronize_rcu();
 }
 
+static void irq_load_calibrate(void)
+{
+	struct irq_load_span span;
+	u64 least = NSEC_PER_USEC;
+
+	for (unsigned int i = 0; i < 16; i++) {
+		guard(irqsave)();
+		irq_load_span_begin(&span);
+		least = min(least, local_clock_noinstr() - span.start);
+	}
+	irq_load_span_cost = least;
+}
+
 /**
  * irq_load_clock_is_good - Whether what is measured can be trusted
  *
@@ -449,6 +465,7 @@ int irq_load_get(void)
 			ret = irq_load_napi_start();
 		if (ret)
 			return ret;
+		irq_load_calibrate();
 		WRITE_ONCE(irq_load_hurry_end, jiffies + 2 * HZ);
 		irq_load_softirq_start();
 		static_branch_enable(&irq_load_key);

@@ -50,24 +50,27 @@ struct irq_load_line {
 	u32			polled_at;	/* jiffies of the last one */
 };
 
+/* An interrupt has raised a run, for so many sixteenths of a run, 0: unused */
+struct irq_load_claim {
+	u32			irq;
+	u32			weight;
+};
+
 /* One softirq on one CPU. "On request": for a claim. */
 struct irq_load_vector {
 	u64			stamp;		/* when it was last timed */
 	u64			sampled;	/* the same, but not on request */
-	u64			claimed;	/* when an interrupt last claimed runs */
+	u64			halved;		/* when the next two were last halved */
+	u64			claims;		/* that were made, as those of a raiser */
+	u64			runs;		/* there were for them, in the same unit */
 	u64			mean;		/* decaying mean of the sampled runs, ns */
 	u64			last;		/* the last one, ns */
 	u32			runs_seen;	/* its count in kstat at the last timed run */
 	u32			timed;		/* runs that were timed */
 	int			rest;		/* of the countdown while a run is requested */
-	u32			runs;		/* that were charged to nothing yet */
-	u32			wait;		/* most that may wait for a claim */
 	struct irq_load_sampler	sampler;
-	/* Runs that timed handlers and polls stand for and that are not settled, 0: unused */
-	struct {
-		u32		irq;
-		u32		weight;
-	} raiser[IRQ_LOAD_RAISERS];
+	/* Those that have raised the next run */
+	struct irq_load_claim	raiser[IRQ_LOAD_RAISERS];
 };
 
 /* A piece of work that is timed: the state of its task and of its CPU when it began */

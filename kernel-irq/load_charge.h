@@ -89,7 +89,7 @@ static inline void irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64
 		s->stratum *= 2;
 		s->apart *= 2;
 	}
-	for (; s->apart > 2 * aim && s->stratum > 1; s->apart /= 2)
+	for (; 2 * s->apart > 3 * aim && s->stratum > 1; s->apart /= 2)
 		s->stratum /= 2;
 
 	/* Numerical Recipes' generator, dithered by the clock; its high bits are good */

@@ -7,12 +7,12 @@
  * instance that has none, like the backlog, is charged to the interrupt whose poll scheduled it.
  *
  * Other softirqs are charged by claims. A timed handler, poll or run that raises a softirq
- * claims a run of it for each event that it stands for, and the next run is timed. That is
- * charged once for each claim, as far as there were so many runs: several interrupts may
- * raise one run. A claim may stand for runs that come later, and runs may wait for their claim.
+ * claims a run of it for each event that it stands for, and the next run is timed. That stands
+ * for as many, or for less if there are less runs than claims: several interrupts may raise
+ * one run. If there are more runs than claims, a part of the sampled ones is charged to no
+ * interrupt, or to the one whose thread runs them.
  *
- * The softirqs that an interrupt thread runs are its own if no one claims them. The rest, and
- * timers, scheduler and RCU always, is the base load of the CPU.
+ * Timers, scheduler and RCU always are the base load of the CPU.
  */
 #include <linux/interrupt.h>
 #include <linux/irq.h>
@@ -24,8 +24,11 @@
 #define IRQ_LOAD_RAISED		(BIT(HI_SOFTIRQ) | BIT(NET_TX_SOFTIRQ) | BIT(NET_RX_SOFTIRQ) | \
 				 BIT(BLOCK_SOFTIRQ) | BIT(IRQ_POLL_SOFTIRQ) | BIT(TASKLET_SOFTIRQ))
 
-/* Runs and claims that wait for each other are at most this many times those of a sample */
-#define IRQ_LOAD_WAITING	2
+/* Half of the claims and runs of a softirq are forgotten in this time */
+#define IRQ_LOAD_HALF_NS	(NSEC_PER_SEC / 2)
+
+/* Claims are in parts of a run */
+#define IRQ_LOAD_RUN		16
 
 /* NAPI instances that are remembered for the poll that scheduled them */
 #define IRQ_LOAD_CAUSED		4
@@ -39,6 +42,7 @@ struct irq_load_run {
 	struct task_struct	*task;
 	struct irq_load_vector	*vector;
 	unsigned int		irq;		/* of the last NAPI poll in it, 0: none yet */
+	u32			stands_for;	/* runs, 0: none but those that claimed it */
 	bool			continued;	/* it polls what the run before it has left */
 	u64			own;		/* time for @irq that is still to be charged */
 	u64			other;		/* time for which no interrupt is known */
@@ -131,7 +135,7 @@ u64 irq_load_softirqs_end(const struct irq_load_span *span)
 }
 
 /*
- * Claim @weight runs of a softirq for an interrupt. Not @sure if another interrupt may have
+ * Claim runs of a softirq for an interrupt. Not @sure if another interrupt may have
  * raised it: then those that have claims on it come first.
  */
 static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool sure)
@@ -156,14 +160,13 @@ static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool s
 		at = least;
 		v->raiser[at].weight = 0;
 	}
+	if (!v->claims)
+		v->halved = local_clock_noinstr();
+	/* If it comes again before the run there is still one */
+	v->claims += weight - min(weight, v->raiser[at].weight);
 	v->raiser[at].irq = irq;
-	v->raiser[at].weight = min(v->raiser[at].weight, IRQ_LOAD_WAITING * (weight - 1)) + weight;
-	v->wait = max(v->wait, IRQ_LOAD_WAITING * (weight - 1));
-	v->claimed = local_clock_noinstr();
+	v->raiser[at].weight = max(weight, v->raiser[at].weight);
 
-	/* It has samples enough, and of a poll that an interrupt schedules the interrupt is known */
-	if (irq_load_has_polls(nr))
-		return;
 	if (this_cpu_read(irq_load_skip[nr]) >= 0)
 		v->rest = this_cpu_read(irq_load_skip[nr]);
 	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_REQUESTED);
@@ -175,47 +178,45 @@ static void irq_load_claim_all(u32 raised, unsigned int irq, u32 weight, bool su
 		irq_load_claim(__ffs(raised), irq, weight, sure);
 }
 
-/*
- * Charge runs, which took @time each, to the interrupts that claimed them before the last
- * one began, the rest to the interrupt whose thread this is, or to the CPU. That last one has
- * @raised others.
- */
-static void irq_load_charge_claims(struct irq_load_vector *v, const u32 *before, u32 runs, u64 time,
-				   u64 since, u64 now, u32 raised, bool sure)
+/* A part of @value: what claims leave of runs, or how many runs there are for a claim */
+static u64 irq_load_part(u64 value, u64 part, u64 whole)
 {
-	u32 claims[IRQ_LOAD_RAISERS], claimed = 0, paid, settled, rest;
-	bool stale = now - v->claimed > IRQ_LOAD_RARE_NS;
+	return whole ? div64_u64(value * min(part, whole), whole) : 0;
+}
+
+/*
+ * Charge a run, which took @time and has @raised others, to the interrupts that had claimed it
+ * when it began. Several that share it have a part each.
+ */
+static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_load_claim *claims,
+				   u64 time, u64 since, u64 now, u32 raised, bool sure)
+{
+	u32 sum = 0, most = 0;
 	int i;
 
-	v->wait = stale ? 0 : v->wait;
 	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
-		if (stale)
-			v->raiser[i].weight = 0;
-		/* With PREEMPT_RT a run in the middle of this one may have settled some */
-		claims[i] = min(before[i], v->raiser[i].weight);
-		claimed += claims[i];
+		sum += claims[i].weight;
+		most = max(most, claims[i].weight);
 	}
-	v->runs += runs;
-	paid = min(claimed, v->runs);
-	v->runs -= paid;
+	v->claims -= min(v->claims, sum - most);
 
-	for (i = 0; i < IRQ_LOAD_RAISERS && paid; i++) {
-		unsigned int irq = v->raiser[i].irq;
+	for (i = 0; i < IRQ_LOAD_RAISERS && sum; i++) {
+		u32 weight = div_u64((u64)claims[i].weight * most, sum);
 
-		if (!claims[i])
-			continue;
-		/* Several that share one run have a part of its time each */
-		irq_load_charge_soft(irq, div_u64(time * paid, claimed) * claims[i], since, now);
-		/* Handlers that came meanwhile have added to it */
-		settled = DIV_ROUND_UP_ULL((u64)paid * claims[i], claimed);
-		v->raiser[i].weight -= settled;
-		irq_load_claim_all(raised, irq, settled, sure);
+		weight = irq_load_part(weight, v->runs, v->claims);
+		irq_load_charge_soft(claims[i].irq, time * weight / IRQ_LOAD_RUN, since, now);
+		irq_load_claim_all(raised, claims[i].irq, weight, sure);
 	}
+}
 
-	rest = v->runs - min(v->runs, v->wait);
-	v->runs -= rest;
-	irq_load_charge_soft(irq_thread_irq(), time * rest, since, now);
-	irq_load_claim_all(paid ? 0 : raised, irq_thread_irq(), rest, sure);
+/* Runs and claims are forgotten at the same pace */
+static void irq_load_count_runs(struct irq_load_vector *v, u32 runs, u64 now)
+{
+	for (; v->claims && now - v->halved > IRQ_LOAD_HALF_NS; v->halved += IRQ_LOAD_HALF_NS) {
+		v->runs /= 2;
+		v->claims /= 2;
+	}
+	v->runs += runs * IRQ_LOAD_RUN;
 }
 
 /* Votes for the interrupts of the instances behind @tail, and remembers them for the run */
@@ -233,7 +234,7 @@ static void irq_load_scheduled(struct list_head *tail, unsigned int irq, u32 wei
 		} else if (napis[i]->dev) {
 			irq_load_napi_vote(napis[i], irq);
 		} else {
-			irq_load_claim(NET_RX_SOFTIRQ, irq, weight, true);
+			irq_load_claim(NET_RX_SOFTIRQ, irq, weight * IRQ_LOAD_RUN, true);
 		}
 	}
 }
@@ -245,7 +246,7 @@ void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 s
 		irq_load_scheduled(tail, irq, stands_for, NULL);
 		raised &= ~BIT(NET_RX_SOFTIRQ);
 	}
-	irq_load_claim_all(raised, irq, stands_for, true);
+	irq_load_claim_all(raised, irq, stands_for * IRQ_LOAD_RUN, true);
 }
 
 static void irq_load_run_begin(struct irq_load_run *run)
@@ -262,8 +263,7 @@ static bool irq_load_run_is_sure(const struct irq_load_run *run)
 
 static void irq_load_flush(struct irq_load_run *run, u64 now)
 {
-	irq_load_charge_soft(run->irq, run->own * run->vector->sampler.stratum,
-			     now - run->vector->stamp, now);
+	irq_load_charge_soft(run->irq, run->own * run->stands_for, now - run->vector->stamp, now);
 	run->own = 0;
 }
 
@@ -312,7 +312,7 @@ void irq_load_timed_poll(const struct napi_struct *napi)
 	if (irq) {
 		irq_load_scheduled(run->tail, irq, 0, run);
 		irq_load_claim_all(local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ),
-				   irq, run->vector->sampler.stratum, irq_load_run_is_sure(run));
+				   irq, run->stands_for * IRQ_LOAD_RUN, irq_load_run_is_sure(run));
 	}
 	run->tail = napi_scheduled_tail();
 	irq_load_run_begin(run);
@@ -331,16 +331,20 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	struct irq_load_vector *v = &c->vector[nr];
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
 	struct irq_load_run run = { .task = current, .vector = v };
-	bool requested = this_cpu_read(irq_load_skip[nr]) < -1;
-	u32 claims[IRQ_LOAD_RAISERS];
-	int rest = v->rest, i;
+	struct irq_load_claim claims[IRQ_LOAD_RAISERS];
+	int rest = v->rest;
 	u64 now, since;
 
 	v->runs_seen = seen;
+	if (this_cpu_read(irq_load_skip[nr]) >= -1)
+		run.stands_for = v->sampler.stratum;
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
 	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_BUSY);
-	for (i = 0; i < IRQ_LOAD_RAISERS; i++)
-		claims[i] = READ_ONCE(v->raiser[i].weight);
+	/* An interrupt may raise it again from now on */
+	scoped_guard(irqsave) {
+		memcpy(claims, v->raiser, sizeof(claims));
+		memset(v->raiser, 0, sizeof(claims));
+	}
 	if (irq_load_has_polls(nr)) {
 		run.continued = napi_polls_left();
 		this_cpu_write(irq_load_run, &run);
@@ -363,17 +367,20 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	c->soft_ns += run.spent;
 	v->timed++;
 
+	/* Of NET_RX those count that polled an instance without interrupt */
 	if (irq_load_has_polls(nr))
-		runs = run.other ? v->sampler.stratum : 0;
-	if (BIT(nr) & IRQ_LOAD_RAISED)
-		irq_load_charge_claims(v, claims, runs, run.other, since, now,
-				       local_softirq_pending() & ~run.pending,
-				       irq_load_run_is_sure(&run));
-	else
-		irq_load_charge_soft(0, run.other * v->sampler.stratum, since, now);
+		runs = run.other ? run.stands_for : 0;
+	irq_load_count_runs(v, runs, now);
+	irq_load_charge_claims(v, claims, run.other, since, now,
+			       local_softirq_pending() & ~run.pending, irq_load_run_is_sure(&run));
 
 	/* Those that are not timed are like these, not like those timed on request */
-	if (!requested) {
+	if (run.stands_for) {
+		u64 left = v->runs - min(v->runs, v->claims);
+
+		irq_load_charge_soft(BIT(nr) & IRQ_LOAD_RAISED ? irq_thread_irq() : 0,
+				     irq_load_part(run.other * run.stands_for, left, v->runs),
+				     since, now);
 		v->mean += ((s64)irq_load_usual(run.spent, v->mean, &v->last) - (s64)v->mean) / 8;
 		irq_load_next_sample(&v->sampler, now, now - v->sampled,
 				     irq_load_aim(irq_load_has_polls(nr) ? IRQ_LOAD_POLL_NS :
