@@ -257,19 +257,19 @@ def dies(case, total):
 
 
 def napi(case, total):
-    """Network cards' polling against the NET_RX vector, and the rest of their forced threads.
+    """Network cards' polling against NET_RX and NET_TX, and the rest of their forced threads.
 
     The scheduler does not count softirqs as time of the thread that runs them.
     """
     kinds = ('soft', 'thread') if total else ('soft',)
 
     def witness(irqs):
-        net_rx = int(read(HERE + 'net_rx_ns'))
+        net = int(read(HERE + 'net_ns'))
         if not total:
-            return net_rx
+            return net
         threads = subprocess.run(['pgrep', '|'.join('^irq/%d-' % irq for irq in irqs)],
                                  capture_output=True, text=True, check=True).stdout.split()
-        return net_rx + sum(int(read('/proc/%s/schedstat' % pid).split()[0]) for pid in threads)
+        return net + sum(int(read('/proc/%s/schedstat' % pid).split()[0]) for pid in threads)
 
     for nic in ('eth0', 'eth1'):
         subprocess.run(['ip', 'link', 'set', nic, 'up'], check=True)
@@ -279,7 +279,7 @@ def napi(case, total):
     def snapshot():
         irqs = [int(n) for n in os.listdir(IRQ) if 'eth' in read('%s%s/actions' % (IRQ, n))]
         mapped = sum(load(irq)[kind] for irq in irqs for kind in kinds)
-        return {'NET_RX and threads' if total else 'NET_RX': [mapped, witness(irqs)]}
+        return {'softirqs and threads' if total else 'softirqs': [mapped, witness(irqs)]}
     found = windows(snapshot)
     compare(case, found)
     # Unmeasured interrupts read as such: eth1 receives

@@ -16,7 +16,7 @@
  *   account	a line per source: N IRQ HARD SOFT THREAD COUNT KSOFTIRQD, ns and
  *		interrupts; SOFT is tasklet, irq_poll and NAPI, KSOFTIRQD the part of
  *		NAPI that ran there
- *   net_rx_ns	time of the NET_RX vector on all CPUs, by the tracepoints
+ *   net_ns	time of NET_RX and NET_TX on all CPUs, by the tracepoints
  *
  * Handlers and softirqs that interrupt the measured code are timed by their
  * tracepoints and subtracted. Other tasks are subtracted as well, since handlers and
@@ -92,7 +92,7 @@ static bool running;
  * them. The times belong to the running task; put_by has those of other tasks.
  */
 struct seen {
-	u64	handler_start, handlers, softirq_start, softirqs, net_rx;
+	u64	handler_start, handlers, softirq_start, softirqs, net;
 };
 
 static DEFINE_PER_CPU(struct seen, seen);
@@ -126,8 +126,8 @@ static void softirq_ends(void *data, unsigned int vec)
 	u64 spent = clock() - s->handlers - s->softirq_start;
 
 	s->softirqs += spent;
-	if (vec == NET_RX_SOFTIRQ)
-		s->net_rx += spent;
+	if (vec == NET_RX_SOFTIRQ || vec == NET_TX_SOFTIRQ)
+		s->net += spent;
 }
 
 static void switched(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
@@ -380,17 +380,17 @@ static int run_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(run_fops, run_get, run_set, "%llu\n");
 
-static int net_rx_get(void *data, u64 *value)
+static int net_get(void *data, u64 *value)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu(seen, cpu).net_rx);
+		sum += READ_ONCE(per_cpu(seen, cpu).net);
 	*value = sum;
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(net_rx_fops, net_rx_get, NULL, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(net_fops, net_get, NULL, "%llu\n");
 
 static int account_show(struct seq_file *m, void *data)
 {
@@ -570,7 +570,7 @@ static int __init known_cost_init(void)
 	debugfs_create_u32("foreign_ns", 0600, dir, &foreign.ns);
 	debugfs_create_u32("foreign_rate", 0600, dir, &foreign.rate);
 	debugfs_create_file_unsafe("run", 0600, dir, NULL, &run_fops);
-	debugfs_create_file_unsafe("net_rx_ns", 0400, dir, NULL, &net_rx_fops);
+	debugfs_create_file_unsafe("net_ns", 0400, dir, NULL, &net_fops);
 	debugfs_create_file("account", 0400, dir, NULL, &account_fops);
 	ret = pci_register_driver(&edu_driver);
 	for (int i = 0; i < nr_lines && !ret && nr_sources < MAX_SOURCES; i++) {
