@@ -69,7 +69,7 @@ struct irq_load_vector {
 	u32			timed;		/* runs that were timed */
 	int			rest;		/* of the countdown while a run is requested */
 	struct irq_load_sampler	sampler;
-	/* Those that have raised the next run */
+	bool			raised;		/* the next run was, by these */
 	struct irq_load_claim	raiser[IRQ_LOAD_RAISERS];
 };
 

@@ -85,7 +85,7 @@ static inline void irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64
 		s->apart += (since - s->apart) / 4;
 	else
 		s->apart -= (s->apart - since) / 4;
-	if (2 * s->apart < aim && s->stratum < IRQ_LOAD_MAX_STRATUM) {
+	if (5 * s->apart < 3 * aim && s->stratum < IRQ_LOAD_MAX_STRATUM) {
 		s->stratum *= 2;
 		s->apart *= 2;
 	}

@@ -166,6 +166,7 @@ static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool s
 	v->claims += weight - min(weight, v->raiser[at].weight);
 	v->raiser[at].irq = irq;
 	v->raiser[at].weight = max(weight, v->raiser[at].weight);
+	v->raised = true;
 
 	if (this_cpu_read(irq_load_skip[nr]) >= 0)
 		v->rest = this_cpu_read(irq_load_skip[nr]);
@@ -332,6 +333,7 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
 	struct irq_load_run run = { .task = current, .vector = v };
 	struct irq_load_claim claims[IRQ_LOAD_RAISERS];
+	bool claimed = v->raised;
 	int rest = v->rest;
 	u64 now, since;
 
@@ -341,9 +343,11 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
 	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_BUSY);
 	/* An interrupt may raise it again from now on */
-	scoped_guard(irqsave) {
+	if (claimed) {
+		guard(irqsave)();
 		memcpy(claims, v->raiser, sizeof(claims));
 		memset(v->raiser, 0, sizeof(claims));
+		v->raised = false;
 	}
 	if (irq_load_has_polls(nr)) {
 		run.continued = napi_polls_left();
@@ -371,8 +375,10 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	if (irq_load_has_polls(nr))
 		runs = run.other ? run.stands_for : 0;
 	irq_load_count_runs(v, runs, now);
-	irq_load_charge_claims(v, claims, run.other, since, now,
-			       local_softirq_pending() & ~run.pending, irq_load_run_is_sure(&run));
+	if (claimed)
+		irq_load_charge_claims(v, claims, run.other, since, now,
+				       local_softirq_pending() & ~run.pending,
+				       irq_load_run_is_sure(&run));
 
 	/* Those that are not timed are like these, not like those timed on request */
 	if (run.stands_for) {
