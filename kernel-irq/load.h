@@ -137,12 +137,26 @@ static __always_inline bool irq_load_due(struct irq_desc *desc)
 	return static_branch_unlikely(&irq_load_key) && unlikely(--desc->load_skip < 0);
 }
 
+/* Run the handler of an interrupt thread, perhaps timed while measuring is on */
+static inline irqreturn_t irq_load_thread_fn(struct irq_desc *desc, struct irqaction *action)
+{
+	if (static_branch_unlikely(&irq_load_key))
+		return irq_load_timed_thread(desc, action);
+	return action->thread_fn(action->irq, action->dev_id);
+}
+
 static inline void irq_load_free(struct irq_desc *desc)
 {
 	kfree(desc->load);
 }
 #else
 static inline bool irq_load_due(struct irq_desc *desc) { return false; }
+
+static inline irqreturn_t irq_load_thread_fn(struct irq_desc *desc, struct irqaction *action)
+{
+	return action->thread_fn(action->irq, action->dev_id);
+}
+
 static inline void irq_load_free(struct irq_desc *desc) { }
 #endif
 
@@ -167,14 +181,6 @@ static inline void irq_load_count_polled(struct irq_load_line *line, u32 now)
 	WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + IRQ_LOAD_POLL_JIFFIES,
 				     IRQ_LOAD_POLLED));
 	WRITE_ONCE(line->polled_at, now);
-}
-
-/* Run the handler of an interrupt thread, perhaps timed while measuring is on */
-static inline irqreturn_t irq_load_thread_fn(struct irq_desc *desc, struct irqaction *action)
-{
-	if (IS_ENABLED(CONFIG_IRQ_LOAD) && static_branch_unlikely(&irq_load_key))
-		return irq_load_timed_thread(desc, action);
-	return action->thread_fn(action->irq, action->dev_id);
 }
 
 #endif /* _KERNEL_IRQ_LOAD_H */

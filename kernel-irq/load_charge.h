@@ -12,7 +12,7 @@
 #include <linux/math64.h>
 #include <linux/types.h>
 
-/* Samples of one interrupt, of polls on one CPU, of other softirqs on one are about that far apart */
+/* Samples of an interrupt, and of a CPU's polls and other softirqs, are about that far apart */
 #define IRQ_LOAD_SAMPLE_NS	20000000ULL
 #define IRQ_LOAD_POLL_NS	10000000ULL
 #define IRQ_LOAD_BASE_NS	40000000ULL

@@ -181,7 +181,7 @@ void irq_load_napi_guess(const struct napi_struct *napi)
  * irq_load_mark_polled - A task polls an instance, or is about to
  * @napi:	the instance
  *
- * What it costs is not measured, and does not follow the interrupt. If the handler of an
+ * Its cost is not measured, and does not follow the interrupt. If the handler of an
  * interrupt is being timed, it has scheduled the instance.
  *
  * Context: preemption disabled
@@ -193,7 +193,7 @@ void irq_load_mark_polled(const struct napi_struct *napi)
 
 	if (unlikely(irq))
 		irq_load_napi_vote(napi, irq);
-	if (this_cpu_read(irq_load_marked) == jiffies)
+	if (!time_after(jiffies, this_cpu_read(irq_load_marked)))
 		return;
 
 	guard(rcu)();

@@ -278,7 +278,7 @@ static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, u64 now
 		run->other += time;
 		return;
 	}
-	/* What was left by the run before came in front of the polls that had scheduled it */
+	/* Instances that the run before has left came in front of those that had scheduled them */
 	if (!run->irq && run->continued) {
 		time += run->other;
 		run->other = 0;

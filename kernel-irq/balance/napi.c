@@ -7,8 +7,7 @@
  * move waits for an interrupt that does not come, just when a CPU is saturated. The same holds
  * with napi_defer_hard_irqs: a timer polls again on the CPU that polled before.
  *
- * While the balancer is on, net_rx_action() and napi_watchdog() ask before they go on on this
- * CPU. If the interrupt of the instance is on another one, or will be once it comes, the
+ * While the balancer is on, net_rx_action() and napi_watchdog() ask where to go on. If the interrupt of the instance is on another one, or will be once it comes, the
  * instance is handed to that CPU, see napi_hand_over(). The balancer's pending move counts as
  * done then.
  *
@@ -22,7 +21,7 @@
 static bool irq_balance_follows;
 
 /**
- * irq_balance_napi_cpu - The CPU on which an instance is to be polled on
+ * irq_balance_napi_cpu - The CPU on which an instance is to be polled next
  * @napi:	the instance, owned by the caller
  *
  * Context: interrupts disabled

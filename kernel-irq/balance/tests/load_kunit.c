@@ -514,10 +514,12 @@ static void load_is_time(struct kunit *test)
 static void load_knows_its_cpu(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
+	const struct cpumask *effective;
 
 	guard(migrate)();
 	fake_raise(fake, 1);
-	KUNIT_EXPECT_TRUE(test, cpumask_empty(irq_data_get_effective_affinity_mask(&fake->desc->irq_data)));
+	effective = irq_data_get_effective_affinity_mask(&fake->desc->irq_data);
+	KUNIT_EXPECT_TRUE(test, cpumask_empty(effective));
 	KUNIT_EXPECT_EQ(test, fake_load(fake).cpu, smp_processor_id());
 }
 
@@ -696,7 +698,7 @@ static void softirq_in_thread(struct fake *fake)
 	local_bh_enable();
 }
 
-/* A softirq that an interrupt thread raises belongs to its interrupt, but is not part of the thread */
+/* A softirq that an interrupt thread raises belongs to its interrupt, once */
 static void softirq_of_a_thread_is_charged_once(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);

@@ -32,7 +32,8 @@ enter() {
 			nic=
 		done
 		nic=${nic##*/}
-		[ -n "$nic" ] || ktap_exit_fail_msg "no interface has the MAC $macs:00:0$n, for ${SCENES[n]}"
+		[ -n "$nic" ] ||
+			ktap_exit_fail_msg "no interface has the MAC $macs:00:0$n, for ${SCENES[n]}"
 		NICS+=("$nic")
 		ip link set "$nic" up
 		LINES+=("$(irqs_of "$nic" | xargs)")
@@ -53,8 +54,8 @@ enter() {
 		vxlan)
 			ip addr add 10.9.$n.1/24 dev "$nic"
 			neighbour 10.9.$n.2 $macs:01:0$n "$nic"
-			ip link add vxlan$n address $macs:02:0$n type vxlan id $n local 10.9.$n.1 remote 10.9.$n.2 \
-				dstport 4789 dev "$nic"
+			ip link add vxlan$n address $macs:02:0$n type vxlan id $n \
+				local 10.9.$n.1 remote 10.9.$n.2 dstport 4789 dev "$nic"
 			ip link set vxlan$n up
 			ip addr add 10.8.$n.1/24 dev vxlan$n
 			neighbour 10.8.$n.2 $macs:01:0$n vxlan$n ;;
@@ -131,13 +132,14 @@ witness_begin() {
 	for cpu; do mask=$((mask | 1 << cpu)); done
 	mkdir -p $WITNESS || return
 	printf %x $mask >$WITNESS/tracing_cpumask && echo 4000 >$WITNESS/buffer_size_kb || return
-	for event in {local_timer,reschedule,call_function,call_function_single,irq_work}_{entry,exit}; do
+	for event in {local_timer,reschedule,call_function{,_single},irq_work}_{entry,exit}; do
 		event=$WITNESS/events/irq_vectors/$event/enable
 		[ ! -e "$event" ] || echo 1 >"$event"
 	done
 	for event in $WITNESS/events/irq/softirq_{entry,exit}; do
 		# TIMER, SCHED, HRTIMER, RCU
-		{ echo 'vec == 1 || vec >= 7' >"$event/filter" && echo 1 >"$event/enable"; } || return
+		echo 'vec == 1 || vec >= 7' >"$event/filter" || return
+		echo 1 >"$event/enable" || return
 	done
 	: >$WITNESS/trace
 	cat /proc/stat >"$TMP/stat.0"
