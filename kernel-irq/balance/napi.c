@@ -7,9 +7,9 @@
  * move waits for an interrupt that does not come, just when a CPU is saturated. The same holds
  * with napi_defer_hard_irqs: a timer polls again on the CPU that polled before.
  *
- * While the balancer is on, net_rx_action() and napi_watchdog() ask where to go on. If the interrupt of the instance is on another one, or will be once it comes, the
- * instance is handed to that CPU, see napi_hand_over(). The balancer's pending move counts as
- * done then.
+ * While the balancer is on, net_rx_action() and napi_watchdog() ask where to go on. If the
+ * interrupt of the instance is on another CPU, or will be once it comes, the instance is handed
+ * to that CPU, see napi_hand_over(). The balancer's pending move counts as done then.
  *
  * Instances without a known interrupt stay, and those that a thread or a busy poller polls.
  */

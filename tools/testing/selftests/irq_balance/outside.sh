@@ -12,7 +12,9 @@ SCENES=() NICS=() LINES=()	# of each scene: its name, interface, interrupts
 irqs_of() { # interface: those that have a handler
 	local dir irq
 	dir=$(readlink -f "/sys/class/net/$1/device")
-	until [ -d "$dir/msi_irqs" ] || [ -s "$dir/irq" ] || [ ${#dir} -lt 5 ]; do dir=${dir%/*}; done
+	until [ -d "$dir/msi_irqs" ] || [ -s "$dir/irq" ] || [ ${#dir} -lt 5 ]; do
+		dir=${dir%/*}
+	done
 	for irq in $(ls "$dir/msi_irqs" 2>/dev/null || cat "$dir/irq"); do
 		[ ! -e "/proc/irq/$irq" ] || echo "$irq"
 	done
@@ -154,14 +156,20 @@ witness_sum() {
 	cat $WITNESS/trace >"$TMP/ticks"
 	rmdir $WITNESS
 	awk 'FNR == 1 { file++ }
-		file < 3 && /^cpu[0-9]/ { ns[substr($1, 4)] += (file == 2 ? 1 : -1) * ($7 + $8) * 1e7 }
+		file < 3 && /^cpu[0-9]/ {
+			ns[substr($1, 4)] += (file == 2 ? 1 : -1) * ($7 + $8) * 1e7
+		}
 		file == 3 && match($0, /\[[0-9]+\] [^ ]+ +[0-9.]+: [a-z_]+/) {
 			split(substr($0, RSTART, RLENGTH), w, " ")
 			cpu = substr(w[1], 2) + 0
 			if (w[4] ~ /_entry$/ && !depth[cpu]++) began[cpu] = w[3] + 0
-			if (w[4] ~ /_exit$/ && depth[cpu] && !--depth[cpu]) others[cpu] += (w[3] - began[cpu]) * 1e9
+			if (w[4] ~ /_exit$/ && depth[cpu] && !--depth[cpu])
+				others[cpu] += (w[3] - began[cpu]) * 1e9
 		}
-		END { for (cpu in ns) printf "%d %.0f %.0f\n", cpu, ns[cpu] - others[cpu], others[cpu] }
+		END {
+			for (cpu in ns)
+				printf "%d %.0f %.0f\n", cpu, ns[cpu] - others[cpu], others[cpu]
+		}
 	' "$TMP/stat.0" "$TMP/stat.1" "$TMP/ticks" >"$TMP/witness"
 }
 witness_of() { awk -v cpu="$1" -v c="${2:-2}" '$1 == cpu { print $c }' "$TMP/witness"; }
