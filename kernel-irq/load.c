@@ -189,8 +189,9 @@ u32 irq_load_freq(void)
 	KUNIT_STATIC_STUB_REDIRECT(irq_load_freq);
 #ifdef arch_scale_freq_capacity
 	return arch_scale_freq_capacity(smp_processor_id());
-#endif
+#else
 	return SCHED_CAPACITY_SCALE;
+#endif
 }
 
 /* Start to time a piece of work, with migration disabled. A preemption in here is its own. */
@@ -335,7 +336,12 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 		irq_load_span_begin(&span);
 	}
 
+	/* With BH disabled it stays on this CPU */
+	if (tail)
+		this_cpu_write(irq_load_cpu.handling, action->irq);
 	ret = action->thread_fn(action->irq, action->dev_id);
+	if (tail)
+		this_cpu_write(irq_load_cpu.handling, 0);
 
 	guard(raw_spinlock_irqsave)(&desc->lock);
 	now = local_clock();

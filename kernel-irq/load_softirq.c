@@ -134,6 +134,18 @@ u64 irq_load_softirqs_end(const struct irq_load_span *span)
 	return time;
 }
 
+/* Before one of them is counted: runs and claims are forgotten at the same pace */
+static void irq_load_forget(struct irq_load_vector *v, u64 now)
+{
+	u64 halves = div_u64(irq_load_since(now, v->halved), IRQ_LOAD_HALF_NS);
+
+	if (!halves)
+		return;
+	v->runs = halves < 64 ? v->runs >> halves : 0;
+	v->claims = halves < 64 ? v->claims >> halves : 0;
+	v->halved = now;
+}
+
 /*
  * Claim runs of a softirq for an interrupt. Not @sure if another interrupt may have
  * raised it: then those that have claims on it come first.
@@ -160,8 +172,7 @@ static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool s
 		at = least;
 		v->raiser[at].weight = 0;
 	}
-	if (!v->claims)
-		v->halved = local_clock_noinstr();
+	irq_load_forget(v, local_clock_noinstr());
 	/* If it comes again before the run there is still one */
 	v->claims += weight - min(weight, v->raiser[at].weight);
 	v->raiser[at].irq = irq;
@@ -208,16 +219,6 @@ static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_l
 		irq_load_charge_soft(claims[i].irq, time * weight / IRQ_LOAD_RUN, since, now);
 		irq_load_claim_all(raised, claims[i].irq, weight, sure);
 	}
-}
-
-/* Runs and claims are forgotten at the same pace */
-static void irq_load_count_runs(struct irq_load_vector *v, u32 runs, u64 now)
-{
-	for (; v->claims && now - v->halved > IRQ_LOAD_HALF_NS; v->halved += IRQ_LOAD_HALF_NS) {
-		v->runs /= 2;
-		v->claims /= 2;
-	}
-	v->runs += runs * IRQ_LOAD_RUN;
 }
 
 /* Votes for the interrupts of the instances behind @tail, and remembers them for the run */
@@ -296,6 +297,8 @@ void irq_load_timed_poll(const struct napi_struct *napi)
 	struct irq_load_run *run;
 	unsigned int irq, i;
 
+	if (!IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
+		return;
 	/* With PREEMPT_RT the run may be of a task that was preempted: that cannot end now */
 	guard(irqsave)();
 	run = this_cpu_read(irq_load_run);
@@ -374,7 +377,8 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	/* Of NET_RX those count that polled an instance without interrupt */
 	if (irq_load_has_polls(nr))
 		runs = run.other ? run.stands_for : 0;
-	irq_load_count_runs(v, runs, now);
+	irq_load_forget(v, now);
+	v->runs += (u64)runs * IRQ_LOAD_RUN;
 	if (claimed)
 		irq_load_charge_claims(v, claims, run.other, since, now,
 				       local_softirq_pending() & ~run.pending,

@@ -33,6 +33,8 @@ LONG_US = 5000
 LIMITS = {'sampled': 5}
 # Per cent by which the rates that are shown may differ, which follow with a delay
 RATE_PERCENT = 20
+# The witness of napi counts what its probes and the samples take, too
+PROBED_PERCENT = 5
 # Smaller loads are not compared: they are all overhead
 FLOOR = 0.01
 
@@ -113,12 +115,12 @@ def run(work):
             write('%s%d/rate' % (HERE, source), 0)
 
 
-def windows(snapshot):
+def windows(snapshot, seconds=SECONDS):
     """Differences of the results of SNAPSHOT, a {name: (load map, witness)}."""
     found = []
     for _ in range(WINDOWS):
         began, before = time.monotonic(), snapshot()
-        time.sleep(SECONDS)
+        time.sleep(seconds)
         after = snapshot()
         found.append((time.monotonic() - began, {name: [b - a for a, b in zip(before[name], after[name])] for name in after}))
     return found
@@ -134,7 +136,8 @@ def compare(case, found, wrong=False):
         compared += 1
         ratios = [mapped / witness for _, mapped, witness in pairs]
         middle = statistics.median(ratios)
-        within = abs(middle - 1) * 100 <= min(PERCENT, LIMITS.get(case, PERCENT))
+        percent = min(PERCENT, LIMITS.get(case, PERCENT)) + (PROBED_PERCENT if case == 'napi' else 0)
+        within = abs(middle - 1) * 100 <= percent
         share = statistics.median(witness / 1e7 / s for s, _, witness in pairs)
         result(within != wrong, '%s: %s, load map / witness %.3f, %.1f %% of a CPU' % (case, name, middle, share),
                'windows: ' + ' '.join('%.3f' % r for r in ratios))
@@ -280,7 +283,8 @@ def napi(case, total):
         irqs = [int(n) for n in os.listdir(IRQ) if 'eth' in read('%s%s/actions' % (IRQ, n))]
         mapped = sum(load(irq)[kind] for irq in irqs for kind in kinds)
         return {'softirqs and threads' if total else 'softirqs': [mapped, witness(irqs)]}
-    found = windows(snapshot)
+    # Runs of a real card differ in cost
+    found = windows(snapshot, 4 * SECONDS)
     compare(case, found)
     # Unmeasured interrupts read as such: eth1 receives
     irqs = [int(n) for n in os.listdir(IRQ) if re.search(r'\beth1\b', read('%s%s/actions' % (IRQ, n)))]

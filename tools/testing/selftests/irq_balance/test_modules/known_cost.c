@@ -19,8 +19,9 @@
  *   net_ns	time of NET_RX and NET_TX on all CPUs, by the tracepoints
  *
  * Handlers and softirqs that interrupt the measured code are timed by their
- * tracepoints and subtracted. Other tasks are subtracted as well, since handlers and
- * softirqs may be preempted with PREEMPT_RT.
+ * tracepoints and subtracted, and from NET_RX and NET_TX what the probes take.
+ * Other tasks are subtracted as well, since handlers and softirqs may be preempted
+ * with PREEMPT_RT.
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
@@ -100,6 +101,9 @@ static struct put_by {
 	u64	clock, softirq_start, softirqs;
 } *put_by;
 
+/* The shortest softirq that the probes see */
+static u64 probe_cost;
+
 static u64 clock(void)
 {
 	return ktime_get_mono_fast_ns();
@@ -127,7 +131,21 @@ static void softirq_ends(void *data, unsigned int vec)
 
 	s->softirqs += spent;
 	if (vec == NET_RX_SOFTIRQ || vec == NET_TX_SOFTIRQ)
-		s->net += spent;
+		s->net += spent - min(spent, probe_cost);
+}
+
+static void probes_calibrate(void)
+{
+	u64 before, least = NSEC_PER_USEC;
+
+	for (int i = 0; i < 16; i++) {
+		guard(irqsave)();
+		before = this_cpu_read(seen.softirqs);
+		softirq_begins(NULL, NR_SOFTIRQS);
+		softirq_ends(NULL, NR_SOFTIRQS);
+		least = min(least, this_cpu_read(seen.softirqs) - before);
+	}
+	probe_cost = least;
 }
 
 static void switched(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
@@ -182,6 +200,7 @@ static int probes_add(void)
 	put_by = kvcalloc(TASKS, sizeof(*put_by), GFP_KERNEL);
 	if (!put_by)
 		return -ENOMEM;
+	probes_calibrate();
 	for_each_kernel_tracepoint(probe_find, NULL);
 	for (int i = 0; i < ARRAY_SIZE(probes); i++) {
 		if (!probes[i].tp ||
