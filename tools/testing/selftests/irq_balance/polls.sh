@@ -40,6 +40,8 @@ for i in "${!NICS[@]}"; do
 		echo "${cpus[0]}-${cpus[-1]}" >"/proc/irq/$irq/smp_affinity_list"
 	done
 done
+# A deferred write of a mask takes effect at the next interrupt: now, while there are any
+sleep 0.5
 for nic in "${NICS[@]}"; do
 	echo $DEFER >"/sys/class/net/$nic/napi_defer_hard_irqs"
 	echo $TIMEOUT_NS >"/sys/class/net/$nic/gro_flush_timeout"
