@@ -149,16 +149,20 @@ void irq_load_charged(struct irq_load_line *line, u64 now)
 	u64 total = READ_ONCE(line->hard.time) + atomic64_read(&line->soft) +
 		    READ_ONCE(line->thread.time);
 	s64 charged = total - READ_ONCE(line->window_total);
+	u32 quantum = READ_ONCE(line->quantum), limit = READ_ONCE(line->limit);
 
 	WRITE_ONCE(line->cpu, smp_processor_id());
 	WRITE_ONCE(line->charges, READ_ONCE(line->charges) + 1);
 
+	if (!quantum) {
+		quantum = IRQ_LOAD_QUANTUM;
+		limit = READ_ONCE(irq_load_limit);
+	}
 	/* Negative if a race has left a lower total */
-	if (!work || charged < IRQ_LOAD_QUANTUM)
+	if (!work || charged < quantum)
 		return;
 
-	if (irq_load_rises(charged, irq_load_since(now, READ_ONCE(line->window_start)),
-			   READ_ONCE(irq_load_limit)))
+	if (irq_load_rises(charged, irq_load_since(now, READ_ONCE(line->window_start)), limit))
 		irq_load_rose(work);
 
 	WRITE_ONCE(line->window_start, now);
@@ -428,6 +432,20 @@ static void irq_load_calibrate(void)
 		least = min(least, local_clock_noinstr() - span.start);
 	}
 	irq_load_span_cost = least;
+}
+
+/*
+ * The limit of one interrupt, and the charged ns after which its window closes; 0: it queues
+ * nothing. Until this is called the limit of all holds. The caller has a reference.
+ */
+void irq_load_set_alarm(struct irq_desc *desc, u32 quantum, u32 limit)
+{
+	struct irq_load_line *line = irq_load_line_of(desc);
+
+	if (!line)
+		return;
+	WRITE_ONCE(line->limit, quantum ? limit : 0);
+	WRITE_ONCE(line->quantum, quantum ? : U32_MAX);
 }
 
 /**

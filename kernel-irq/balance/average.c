@@ -21,9 +21,9 @@
 #define MEAN_MS		20000U
 #define RECENT_MS	1000U
 
-/* A mean without history may be off by an eighth, after this time (ms) by a sixteenth */
+/* A mean without history may be off by an eighth, after this time (ms) by its deviation only */
 #define UNKNOWN_SHIFT	3
-#define UNKNOWN_MS	20000U
+#define UNKNOWN_MS	5000U
 
 /* A load may be off by this many mean deviations */
 #define DEVIATIONS	3U
@@ -92,7 +92,8 @@ u64 irq_balance_average_off(const struct irq_balance_average *avg)
 /* How far off the mean may be, ns/s: the deviation, and more with little history */
 u64 irq_balance_average_error(const struct irq_balance_average *avg)
 {
-	u64 unknown = div_u64((avg->mean >> UNKNOWN_SHIFT) * UNKNOWN_MS, UNKNOWN_MS + avg->age_ms);
+	u32 left = UNKNOWN_MS - min(avg->age_ms, UNKNOWN_MS);
+	u64 unknown = div_u64((avg->mean >> UNKNOWN_SHIFT) * left, UNKNOWN_MS);
 
 	return (avg->age_ms < YOUNG_MS ? 2 : 1) * (DEVIATIONS * avg->dev + unknown);
 }

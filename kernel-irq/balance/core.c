@@ -32,10 +32,12 @@
 
 #include <linux/cacheinfo.h>
 #include <linux/cpu.h>
+#include <linux/cpufreq.h>
 #include <linux/freezer.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/topology.h>
@@ -143,6 +145,26 @@ void irq_balance_usable_cpus(struct cpumask *mask)
 	cpumask_and(mask, mask, housekeeping_cpumask(HK_TYPE_KERNEL_NOISE));
 }
 
+/* The time of a CPU that tasks take, ns/s: what is busy without the interrupts of the last pass */
+static u64 irq_balance_tasks(unsigned int cpu, u64 interrupts)
+{
+	u64 busy;
+
+	if (!cpu_online(cpu))
+		return 0;
+	busy = div_u64(sched_cpu_util(cpu) * IRQ_BALANCE_FULL, arch_scale_cpu_capacity(cpu));
+	return busy - min(busy, interrupts);
+}
+
+/* The capacity that throttling leaves */
+static u32 irq_balance_capacity(unsigned int cpu)
+{
+	unsigned long capacity = arch_scale_cpu_capacity(cpu);
+
+	capacity -= min(capacity, cpufreq_get_pressure(cpu));
+	return clamp_t(u32, capacity, 1, IRQ_BALANCE_CAPACITY);
+}
+
 static void irq_balance_collect_cpus(struct irq_balance_map *map)
 {
 	unsigned int cpu;
@@ -158,7 +180,10 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
 			c->usable = !c->usable;
 			map->policy.changed = true;
 		}
-		c->capacity = clamp_t(u32, arch_scale_cpu_capacity(cpu), 1, IRQ_BALANCE_CAPACITY);
+		c->capacity = irq_balance_capacity(cpu);
+		c->tasks = irq_balance_tasks(cpu, c->load);
+		/* Elsewhere it is the number of the CPU, for packing tasks */
+		c->priority = IS_ENABLED(CONFIG_SCHED_MC_PRIO) ? arch_asym_cpu_priority(cpu) : 0;
 	}
 }
 
@@ -281,6 +306,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->thread = load.thread_ns;
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
 	irq->state = &entry->state;
+	irq->hint = desc->affinity_hint ? cpumask_first(desc->affinity_hint) + 1 : 0;
 
 	irq->changed = !bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
@@ -369,6 +395,9 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 		map->gain = div64_u64(1000 * (before - min(before, map->policy.after)), before);
 
 	for (i = 0; i < map->nr; i++) {
+		const struct irq_balance_alarm *alarm = &map->irqs[i].state->alarm;
+
+		irq_load_set_alarm(map->descs[i], alarm->quantum, alarm->limit);
 		if (map->irqs[i].target != map->irqs[i].cpu)
 			irq_balance_publish_move(map->descs[i], &map->irqs[i]);
 		irq_desc_put_ref(map->descs[i]);

@@ -1,13 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Interrupt balancing: where each heavy interrupt should be
+/**
+ * DOC: irq-balance-place
  *
- * To place n interrupts on m CPUs so that the worst CPU has least to do is
- * NP-hard. Here CPUs above a limit give their heaviest interrupts to the CPUs
- * that end lowest (longest processing time first, R. L. Graham, 1969). Then
- * moves, swaps and sharing out the interrupts of two CPUs anew relieve the worst
- * CPU. After that the placement is perturbed and relieved again, as long as that
- * may pay. Nodes hold their devices' interrupts up to NODE_LIMIT: irq_balance_place().
+ * The CPU of each heavy interrupt: the fewest moves that are worth it.
+ *
+ * The *load* of a CPU is the time per second that its interrupts and its own softirqs take.
+ * *Enough* is the least that the worst CPU could have, plus ``min_gain``: as if all load could be
+ * divided evenly, or as much as the heaviest interrupts need that have to share a CPU.
+ *
+ * 1. An interrupt that may not stay where it is goes where it ends lowest.
+ * 2. One that is away from its device's node goes back if the node has room.
+ * 3. Take the worst CPU. If its load is enough, the search ends.
+ * 4. Bring it down to enough by few moves: one of its interrupts goes and up to two others give
+ *    way in turn; or several go, the lightest that suffices or else the heaviest; or one goes
+ *    to a CPU of which several give way. Failing that, do the same for less.
+ * 5. Failing that, make the one move after which the worse of both CPUs is lowest. Repeat 4
+ *    until the CPU has gained ``min_gain``, the first one for sure: by more than its loads may be
+ *    off by. If it never gains that, take the moves back.
+ * 6. Then, if its node holds it and is too full, the node lets go. Otherwise the CPU is done: what
+ *    is enough for the rest is worked out anew, and, as the worst one gains nothing by it,
+ *    each of them has to gain a quarter of its load. Go on with 3, up to 64 moves.
+ * 7. Bring home each interrupt whose CPU has enough with it as well.
+ * 8. If the worst CPU has more than enough, do all that again for more: half of ``min_gain`` is
+ *    added to what is enough, up to three times. Of plans that are nearly as good (within a quarter
+ *    of ``min_gain``) the one with fewest moves counts.
+ * 9. Move an interrupt away from busy siblings, or a busy package, to a core or package that
+ *    is less busy, if that gains ``min_gain`` and costs no CPU half as much.
+ * 10. CPUs that end equally low differ by the load of their node, package, cache and core, by
+ *     their tasks, capacity and priority, and by the driver's hint.
+ *
+ * For example, interrupts with 300, 200 and 100 ms/s share a CPU, and another CPU has one with
+ * 400 ms/s. Evenly divided each CPU would have 500 ms/s, so 525 are enough. The worst CPU
+ * has 600. The lightest interrupt whose move brings it down to 525 is the one with 100: then
+ * both have 500. Of the first CPU only this interrupt differs then; on the second CPU there are
+ * 400 and 100 ms/s instead of 300, 200 and 100: three differ. If each may be off by 20 ms/s,
+ * the gain of 100 may be off by the root of 3 * 20^2, 35 ms/s. That leaves 65, and 30 are needed.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -17,57 +44,123 @@
 
 #include "place.h"
 
-/* Steps of work for each item and CPU, and in all: a few nanoseconds each */
-#define EFFORT		48U
-#define EFFORT_MAX	150000U
+/* A CPU with no more than this (in units of heavy) has next to nothing to do */
+#define LITTLE		2U
 
-/* Items of two CPUs that are shared out anew, at most 64 */
-#define PAIR_MAX	40U
+/* So many limits are tried, each half of min_gain above the one before */
+#define TRIES		4U
+
+/* A step moves up to FEW interrupts that give way in turn, or less than MANY */
+#define FEW		4U
+#define MANY		16U
+
+/* A search for those that give way takes so many steps for each item and CPU */
+#define EFFORT		16U
 
 /* Load (ns/s) of a CPU from which its node lets interrupts go, and takes them back */
 #define NODE_LIMIT	(IRQ_BALANCE_FULL / 100 * 80)
 #define NODE_BACK	(NODE_LIMIT / 8 * 7)
 
-/* Domains are compared in units of 2^20 ns/s: a thousandth of a CPU */
-#define BUSY_SHIFT	20
+/*
+ * With SMT two busy siblings do about 1.15 to 1.3 times the work of one, so that each takes
+ * 1.5 to 1.7 times as long for its own (the scheduler assumed 1.15 up to 4.20: smt_gain). But
+ * they are busy at the same time only in part: a sibling weighs a quarter of its load. Other
+ * cores share caches, memory and the power budget: they weigh an eighth.
+ */
+#define SIBLINGS_SHIFT	2
+#define PACKAGE_SHIFT	3
 
-/* Whether a CPU is one that an item may be moved to, if its mask allows it and there is room */
-static bool irq_balance_in_range(const struct irq_balance_item *it, u32 pos)
+/* Loads are compared in units of 2^20 ns/s, a thousandth of a CPU, where any will do */
+#define EQUAL_SHIFT	20
+
+static struct irq_balance_domain *irq_balance_domain(const struct irq_balance_work *w,
+						     u32 level, u32 pos)
 {
-	return pos >= it->first && pos < it->end;
+	return &w->domains[level][w->slots[pos].first[level]];
 }
 
-/* Whether an item may be at a CPU; a CPU without room keeps what it has */
-bool irq_balance_may(const struct irq_balance_work *w, const struct irq_balance_item *it, u32 pos)
+/* Whether an item may be put on a CPU; a CPU without room keeps what it has */
+static bool irq_balance_may(const struct irq_balance_work *w, const struct irq_balance_item *it,
+			    u32 pos)
 {
+	const struct irq_balance_slot *slot = &w->slots[pos], *home = &w->slots[it->home];
+
 	if (pos == it->home)
 		return it->stay;
-	return irq_balance_in_range(it, pos) && (w->flags[pos] & IRQ_BALANCE_ROOM) &&
-	       test_bit(w->cpu[pos], it->allowed);
+	/* A few per cent are no reason to wake a faster CPU */
+	if (slot->scale < home->scale && it->stay && home->before < IRQ_BALANCE_WAKES)
+		return false;
+	return pos >= it->first && pos < it->end && slot->room && test_bit(slot->cpu, it->allowed);
 }
 
-static void irq_balance_charge(struct irq_balance_work *w, u32 pos, u64 cost)
+/*
+ * The time that an item takes of a CPU. Light ones that would wait for one that saturates the CPU
+ * make it leave them.
+ */
+static u64 irq_balance_takes(const struct irq_balance_work *w, const struct irq_balance_item *it,
+			     u32 pos)
+{
+	u64 cost = irq_balance_cost(w, it->load, pos);
+
+	return cost < IRQ_BALANCE_SATURATES ? cost : cost + w->slots[pos].wait;
+}
+
+/* Changes a load, by a sum with its square of errors; both may be negative */
+static void irq_balance_charge(struct irq_balance_work *w, u32 pos, u64 cost, u64 error)
 {
 	u32 level;
 
-	w->load[pos] += cost;
+	w->slots[pos].load += cost;
+	w->slots[pos].error += error;
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++)
-		w->domain[level][w->first[level][pos]].busy += cost;
+		irq_balance_domain(w, level, pos)->busy += cost;
 }
 
-/* Puts an item on a CPU, or on IRQ_BALANCE_NOWHERE */
-void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
+/* Adds an item to the list of a CPU, which has the heaviest first */
+static void irq_balance_enter(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
 {
-	if (it->place == pos)
-		return;
-	if (it->place != IRQ_BALANCE_NOWHERE) {
-		hlist_del(&it->at);
-		irq_balance_charge(w, it->place, -irq_balance_cost(w, it->load, it->place));
+	u64 error = irq_balance_cost(w, it->error, pos);
+	struct irq_balance_item *prev = NULL, *next;
+
+	/* Items are in that order in their array */
+	hlist_for_each_entry(next, &w->slots[pos].items, at) {
+		if (next > it)
+			break;
+		prev = next;
 	}
+	if (prev)
+		hlist_add_behind(&it->at, &prev->at);
+	else
+		hlist_add_head(&it->at, &w->slots[pos].items);
 	it->place = pos;
-	if (pos != IRQ_BALANCE_NOWHERE) {
-		hlist_add_head(&it->at, &w->items_at[pos]);
-		irq_balance_charge(w, pos, irq_balance_cost(w, it->load, pos));
+	irq_balance_charge(w, pos, irq_balance_takes(w, it, pos),
+			   irq_balance_product(error, error));
+}
+
+/* Puts an item on a CPU */
+static void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
+{
+	u64 error = irq_balance_cost(w, it->error, it->place);
+
+	hlist_del(&it->at);
+	irq_balance_charge(w, it->place, -irq_balance_takes(w, it, it->place),
+			   -irq_balance_product(error, error));
+	w->nr_moved += (pos != it->home) - (it->place != it->home);
+	irq_balance_enter(w, it, pos);
+}
+
+/* The same, so that it can be taken back */
+static void irq_balance_move(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
+{
+	w->trail[w->nr_trail++] = (struct irq_balance_trace) { it, it->place };
+	irq_balance_put(w, it, pos);
+}
+
+static void irq_balance_take_back(struct irq_balance_work *w, unsigned int mark)
+{
+	while (w->nr_trail > mark) {
+		w->nr_trail--;
+		irq_balance_put(w, w->trail[w->nr_trail].it, w->trail[w->nr_trail].from);
 	}
 }
 
@@ -77,32 +170,41 @@ void irq_balance_home(struct irq_balance_work *w)
 	u32 level, pos, i;
 
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
-		for (pos = 0; pos < w->nr_cpus; pos++)
-			w->domain[level][pos].busy = 0;
+		for (pos = 0; pos < w->nr_cpus; pos = w->domains[level][pos].end)
+			w->domains[level][pos].busy = 0;
 	}
 	for (pos = 0; pos < w->nr_cpus; pos++) {
-		w->load[pos] = 0;
-		INIT_HLIST_HEAD(&w->items_at[pos]);
-		irq_balance_charge(w, pos, w->fixed[pos]);
+		struct irq_balance_slot *slot = &w->slots[pos];
+
+		INIT_HLIST_HEAD(&slot->items);
+		slot->load = 0;
+		slot->error = 0;
+		slot->done = false;
+		irq_balance_charge(w, pos, slot->fixed, slot->fixed_error);
 	}
-	for (i = w->nr; i-- > 0;) {
-		w->items[i].place = IRQ_BALANCE_NOWHERE;
-		irq_balance_put(w, &w->items[i], w->items[i].home);
-	}
+	for (i = w->nr; i-- > 0;)
+		irq_balance_enter(w, &w->items[i], w->items[i].home);
+	for (pos = 0; pos < w->nr_cpus; pos++)
+		w->slots[pos].before = w->slots[pos].load;
+	w->nr_moved = 0;
+	w->nr_trail = 0;
 }
 
 /* Whether the domain of one CPU is busier than that of another, CPU for CPU */
 static bool irq_balance_busier(const struct irq_balance_work *w, u32 level, u32 a, u32 b)
 {
-	const struct irq_balance_domain *x = &w->domain[level][w->first[level][a]];
-	const struct irq_balance_domain *y = &w->domain[level][w->first[level][b]];
+	const struct irq_balance_domain *x = irq_balance_domain(w, level, a);
+	const struct irq_balance_domain *y = irq_balance_domain(w, level, b);
 
-	return (x->busy >> BUSY_SHIFT) * y->nr > (y->busy >> BUSY_SHIFT) * x->nr;
+	return ((x->busy + x->bias) >> EQUAL_SHIFT) * y->nr >
+	       ((y->busy + y->bias) >> EQUAL_SHIFT) * x->nr;
 }
 
-/* Whether a CPU shares less than another: package, then cache, then core */
-static bool irq_balance_apart(const struct irq_balance_work *w, u32 a, u32 b)
+/* Whether one CPU is better than another that ends as low */
+static bool irq_balance_prefers(const struct irq_balance_work *w, u32 a, u32 b)
 {
+	const struct irq_balance_slot *x = &w->slots[a], *y = &w->slots[b];
+	u64 more = (x->load + x->bias) >> EQUAL_SHIFT, less = (y->load + y->bias) >> EQUAL_SHIFT;
 	u32 level;
 
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
@@ -111,7 +213,9 @@ static bool irq_balance_apart(const struct irq_balance_work *w, u32 a, u32 b)
 		if (irq_balance_busier(w, level, a, b))
 			return false;
 	}
-	return w->load[a] < w->load[b];
+	if (more != less)
+		return more < less;
+	return x->scale < y->scale;
 }
 
 /* The CPU that shares least: of the least busy node its least busy package, ... */
@@ -121,479 +225,563 @@ static u32 irq_balance_least_shared(struct irq_balance_work *w, u32 first, u32 e
 
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
 		best = first;
-		for (pos = first; pos < end; pos = w->domain[level][pos].end) {
+		for (pos = first; pos < end; pos = w->domains[level][pos].end) {
 			w->spent++;
-			if (!w->domain[level][best].nr ||
-			    (w->domain[level][pos].nr && irq_balance_busier(w, level, best, pos)))
+			if (!w->domains[level][best].nr ||
+			    (w->domains[level][pos].nr && irq_balance_busier(w, level, best, pos)))
 				best = pos;
 		}
 		first = best;
-		end = w->domain[level][best].end;
+		end = w->domains[level][best].end;
 	}
 	for (pos = first; pos < end; pos++) {
-		if (w->load[pos] < w->load[best])
+		if (w->slots[pos].load + w->slots[pos].bias <
+		    w->slots[best].load + w->slots[best].bias)
 			best = pos;
 	}
 	return best;
 }
 
-/* Where an item ends lowest; up to the limit only what CPUs share counts */
-static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance_item *it,
-			    u64 limit)
+/* The load of a CPU with an item that goes there, and what it prefers others by */
+static u64 irq_balance_end(const struct irq_balance_work *w, const struct irq_balance_item *it,
+			   u32 pos)
 {
-	u32 pos, best = irq_balance_least_shared(w, it->first, it->end);
-	u64 least = ~0ULL, end;
+	const struct irq_balance_slot *slot = &w->slots[pos], *old = &w->slots[it->place];
 
-	if (irq_balance_may(w, it, best) &&
-	    w->load[best] + irq_balance_cost(w, it->load, best) <= limit)
-		return best;
-	best = IRQ_BALANCE_NOWHERE;
-	for (pos = it->first; pos < it->end; pos++) {
-		end = max(w->load[pos] + irq_balance_cost(w, it->load, pos), limit);
-		if (end <= least && irq_balance_may(w, it, pos) &&
-		    (end < least || irq_balance_apart(w, pos, best))) {
-			least = end;
-			best = pos;
-		}
-	}
-	w->spent += it->end - it->first;
-	return best;
+	return slot->load + irq_balance_takes(w, it, pos) +
+	       max(slot->bias, old->bias) - old->bias;
 }
 
-/* Puts what is nowhere, heaviest first, where it ends lowest */
-static void irq_balance_fill(struct irq_balance_work *w)
+/* Where an item ends lowest but for where it is now; all that is enough is equal */
+static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance_item *it)
 {
-	struct irq_balance_item *it;
+	u64 least = ~0ULL, end, cost = irq_balance_takes(w, it, it->place);
+	u32 pos, best, hint = it->hint;
 
-	for (it = w->items; it < w->items + w->nr; it++) {
-		if (it->place == IRQ_BALANCE_NOWHERE) {
-			u32 pos = irq_balance_pick(w, it, w->enough);
-
-			irq_balance_put(w, it, pos == IRQ_BALANCE_NOWHERE ? it->home : pos);
-		}
-	}
-}
-
-/* Home again where there is room, the lightest first: fewest moves */
-static void irq_balance_undo(struct irq_balance_work *w)
-{
-	struct irq_balance_item *it = w->items + w->nr;
-
-	while (it-- > w->items) {
-		if (it->stay && it->place != it->home &&
-		    w->load[it->home] + irq_balance_cost(w, it->load, it->home) <= w->enough)
-			irq_balance_put(w, it, it->home);
-	}
-}
-
-/* Takes the items off CPUs that are not good enough, the heaviest first */
-static void irq_balance_strip(struct irq_balance_work *w)
-{
-	struct irq_balance_item *it;
-
-	irq_balance_home(w);
-	for (it = w->items; it < w->items + w->nr; it++) {
-		if (!it->stay || w->load[it->home] > w->enough)
-			irq_balance_put(w, it, IRQ_BALANCE_NOWHERE);
-	}
-}
-
-/* Gets a CPU to at most @most by a move or a swap: the first that is good enough, or the best */
-static bool irq_balance_relieve(struct irq_balance_work *w, u32 from, u64 most)
-{
-	struct irq_balance_item *it, *jt, *give = NULL, *take = NULL;
-	u32 to = 0, pos;
-
-	hlist_for_each_entry(it, &w->items_at[from], at) {
-		u64 left = w->load[from] - irq_balance_cost(w, it->load, from);
-
-		if (w->spent >= w->until || (give && most <= w->enough))
-			break;
-		if (left > most)
-			continue;
+	/* It is no company for itself */
+	irq_balance_charge(w, it->place, -cost, 0);
+	best = irq_balance_least_shared(w, it->first, it->end);
+	if (best == it->place || !irq_balance_may(w, it, best) ||
+	    irq_balance_end(w, it, best) > w->enough) {
+		best = IRQ_BALANCE_NOWHERE;
 		for (pos = it->first; pos < it->end; pos++) {
-			u64 got, end;
-			bool apart;
-
-			w->spent++;
-			if (w->load[pos] >= most || !irq_balance_may(w, it, pos))
-				continue;
-			got = w->load[pos] + irq_balance_cost(w, it->load, pos);
-			end = max(got, left);
-			apart = end == most &&
-				(!give || (!take && irq_balance_apart(w, pos, to)));
-			if (end < most || apart) {
-				most = end;
-				give = it;
-				take = NULL;
-				to = pos;
-			}
-			hlist_for_each_entry(jt, &w->items_at[pos], at) {
-				w->spent++;
-				end = max(left + irq_balance_cost(w, jt->load, from),
-					  got - irq_balance_cost(w, jt->load, pos));
-				if (end >= most || !irq_balance_may(w, jt, from))
-					continue;
-				most = end;
-				give = it;
-				take = jt;
-				to = pos;
+			end = max(irq_balance_end(w, it, pos), w->enough);
+			if (end <= least && pos != it->place && irq_balance_may(w, it, pos) &&
+			    (end < least || irq_balance_prefers(w, pos, best))) {
+				least = end;
+				best = pos;
 			}
 		}
+		w->spent += it->end - it->first;
 	}
-	if (!give)
-		return false;
-	irq_balance_put(w, give, to);
-	if (take)
-		irq_balance_put(w, take, from);
-	return true;
+	if (hint != IRQ_BALANCE_NOWHERE && hint != it->place && irq_balance_may(w, it, hint) &&
+	    irq_balance_end(w, it, hint) <= w->enough && !irq_balance_prefers(w, best, hint))
+		best = hint;
+	irq_balance_charge(w, it->place, cost, 0);
+	return best;
 }
 
-/* The items of two CPUs in their order; returns how many, more than PAIR_MAX if too many */
-static u32 irq_balance_gather(struct irq_balance_work *w, u32 a, u32 b,
-			      struct irq_balance_item **found)
+/* The same, if it ends within a limit */
+static u32 irq_balance_pick_within(struct irq_balance_work *w, const struct irq_balance_item *it,
+				   u64 limit)
 {
-	struct irq_balance_item *it;
-	u32 nr = 0, both[] = { a, b }, i, n;
+	u32 pos;
 
-	for (n = 0; n < 2; n++) {
-		hlist_for_each_entry(it, &w->items_at[both[n]], at) {
-			if (nr == PAIR_MAX)
-				return nr + 1;
-			for (i = nr++; i && found[i - 1] > it; i--)
-				found[i] = found[i - 1];
-			found[i] = it;
-		}
+	w->spent += it->end - it->first;
+	for (pos = it->first; pos < it->end; pos++) {
+		if (pos != it->place && irq_balance_end(w, it, pos) <= limit &&
+		    irq_balance_may(w, it, pos))
+			return irq_balance_pick(w, it);
 	}
-	return nr;
+	return IRQ_BALANCE_NOWHERE;
 }
 
-/*
- * Takes load off a CPU by sharing its items and those of another CPU out anew,
- * heaviest first. A CPU with a heavy item and one with many light ones may change
- * places that way.
- */
-static bool irq_balance_relieve_pair(struct irq_balance_work *w, u32 from, u64 most)
+/* The load of a CPU with an item that goes there, if its heaviest one gives way */
+static u64 irq_balance_floor(const struct irq_balance_work *w, const struct irq_balance_item *it,
+			     u32 pos)
 {
-	struct irq_balance_item *found[PAIR_MAX];
-	u32 pos, i, nr;
+	const struct hlist_head *items = &w->slots[pos].items;
+	u64 load = irq_balance_end(w, it, pos);
 
-	for (pos = 0; pos < w->nr_cpus && w->spent < w->until; pos++) {
-		u64 load[] = { w->fixed[from], w->fixed[pos] }, where = 0;
+	if (hlist_empty(items))
+		return load;
+	it = hlist_entry(items->first, struct irq_balance_item, at);
+	return load - irq_balance_takes(w, it, pos);
+}
 
-		w->spent++;
-		if (pos == from)
-			continue;
-		nr = irq_balance_gather(w, from, pos, found);
-		if (nr > PAIR_MAX)
-			continue;
-		w->spent += nr;
-		for (i = 0; i < nr; i++) {
-			u64 end[] = { load[0] + irq_balance_cost(w, found[i]->load, from),
-				      load[1] + irq_balance_cost(w, found[i]->load, pos) };
-			u32 to = end[1] < end[0];
+/* Gets a CPU down to a limit by up to so many moves: one item goes, where it goes another one */
+static bool irq_balance_make_room(struct irq_balance_work *w, u32 from, u64 limit,
+				  unsigned int moves)
+{
+	struct irq_balance_item *it, *last = w->nr_trail ? w->trail[w->nr_trail - 1].it : NULL;
+	unsigned int mark = w->nr_trail;
+	u32 to;
 
-			if (!irq_balance_may(w, found[i], to ? pos : from))
-				to = !to;
-			if (end[to] > most || !irq_balance_may(w, found[i], to ? pos : from))
-				break;
-			load[to] = end[to];
-			where |= (u64)to << i;
-		}
-		if (i < nr)
-			continue;
-		while (i-- > 0)
-			irq_balance_put(w, found[i], where >> i & 1 ? pos : from);
+	if (w->slots[from].load <= limit)
 		return true;
+	hlist_for_each_entry(it, &w->slots[from].items, at) {
+		/* Lighter ones leave more */
+		if (w->slots[from].load - irq_balance_takes(w, it, from) > limit || !moves ||
+		    w->spent > w->until)
+			break;
+		if (it == last)
+			continue;
+		if (moves == 1) {
+			to = irq_balance_pick_within(w, it, limit);
+			if (to == IRQ_BALANCE_NOWHERE)
+				continue;
+			irq_balance_move(w, it, to);
+			return true;
+		}
+		for (to = it->first; to < it->end; to++) {
+			w->spent++;
+			if (to == from || irq_balance_floor(w, it, to) > limit ||
+			    !irq_balance_may(w, it, to))
+				continue;
+			irq_balance_move(w, it, to);
+			if (irq_balance_make_room(w, to, limit, moves - 1))
+				return true;
+			irq_balance_take_back(w, mark);
+		}
 	}
 	return false;
 }
 
-/* The worst CPU that has an item and may be relieved yet */
+/*
+ * Gets a CPU down to a limit by less than @most moves of its items, but for @keep: the lightest
+ * one that suffices, or the heaviest. Returns how many, @most: it cannot be done.
+ */
+static unsigned int irq_balance_clear(struct irq_balance_work *w, u32 pos, u64 limit,
+				      unsigned int most, const struct irq_balance_item *keep)
+{
+	struct irq_balance_item *it, *best;
+	unsigned int moves;
+	u32 to;
+
+	for (moves = 0; w->slots[pos].load > limit; moves++) {
+		u64 excess = w->slots[pos].load - limit;
+
+		best = NULL;
+		hlist_for_each_entry(it, &w->slots[pos].items, at) {
+			if (it != keep && irq_balance_takes(w, it, pos) >= excess)
+				best = it;
+		}
+		to = best ? irq_balance_pick_within(w, best, limit) : IRQ_BALANCE_NOWHERE;
+		hlist_for_each_entry(it, &w->slots[pos].items, at) {
+			if (to != IRQ_BALANCE_NOWHERE || w->spent > w->until)
+				break;
+			if (it == keep)
+				continue;
+			best = it;
+			to = irq_balance_pick_within(w, it, limit);
+		}
+		if (to == IRQ_BALANCE_NOWHERE || moves + 1 >= most || w->spent > w->until)
+			return most;
+		irq_balance_move(w, best, to);
+	}
+	return moves;
+}
+
+/* Gets a CPU down to a limit by few moves: its items go, and where one goes others may give way */
+static bool irq_balance_make_way(struct irq_balance_work *w, u32 from, u64 limit)
+{
+	unsigned int many = min(MANY, IRQ_BALANCE_MOVES_MAX - w->nr_moved + 1);
+	unsigned int mark = w->nr_trail, most, moves;
+	struct irq_balance_item *it, *best = NULL;
+	u32 to, where = 0;
+
+	if (many < MANY)
+		return false;
+	w->until = w->spent + EFFORT * (w->nr + w->nr_cpus);
+	if (irq_balance_make_room(w, from, limit, 2))
+		return true;
+	most = irq_balance_clear(w, from, limit, many, NULL);
+	irq_balance_take_back(w, mark);
+	if (most >= FEW && irq_balance_make_room(w, from, limit, FEW))
+		return true;
+	w->until = w->spent + EFFORT * (w->nr + w->nr_cpus);
+	hlist_for_each_entry(it, &w->slots[from].items, at) {
+		if (w->slots[from].load - irq_balance_takes(w, it, from) > limit)
+			break;
+		for (to = it->first; to < it->end; to++) {
+			const struct irq_balance_slot *slot = &w->slots[to];
+
+			if (w->spent++ > w->until || most <= FEW + 1)
+				break;
+			if (to == from || !irq_balance_may(w, it, to) ||
+			    irq_balance_end(w, it, to) + slot->fixed > limit + slot->load)
+				continue;
+			irq_balance_move(w, it, to);
+			moves = 1 + irq_balance_clear(w, to, limit, most - 1, it);
+			irq_balance_take_back(w, mark);
+			if (moves < most) {
+				most = moves;
+				best = it;
+				where = to;
+			}
+		}
+	}
+	if (most == many)
+		return false;
+	/* The same once more */
+	w->until = ~0U;
+	if (best)
+		irq_balance_move(w, best, where);
+	irq_balance_clear(w, best ? where : from, limit, many, best);
+	return true;
+}
+
+/* Makes a step that relieves a CPU */
+static bool irq_balance_step(struct irq_balance_work *w, u32 from)
+{
+	u64 load = w->slots[from].load, need = irq_balance_need(w, load), least = ~0ULL;
+	struct irq_balance_item *it, *best = NULL;
+	u32 to, where = 0;
+
+	hlist_for_each_entry(it, &w->slots[from].items, at) {
+		u64 left = load - irq_balance_takes(w, it, from), end;
+
+		/* Lighter ones leave more */
+		if (left >= least || (left > w->enough && least <= w->enough))
+			break;
+		to = irq_balance_pick(w, it);
+		if (to == IRQ_BALANCE_NOWHERE)
+			continue;
+		end = max(left, irq_balance_end(w, it, to));
+		if (end < load && it->why == IRQ_BALANCE_WHY_BEST)
+			it->why = end + need > load ? IRQ_BALANCE_WHY_GAIN : IRQ_BALANCE_WHY_NOISE;
+		if (end < load && (end < least || (end <= w->enough && it->load < best->load))) {
+			best = it;
+			where = to;
+			least = end;
+		}
+	}
+	/* From what is enough to what is just worth it, unless all of that is far away */
+	it = hlist_entry_safe(w->slots[from].items.first, struct irq_balance_item, at);
+	if (!w->dones && load > need && it &&
+	    load <= min(w->enough, load - need) + MANY * irq_balance_takes(w, it, from)) {
+		u64 most = load - need, limit = min(w->enough, most), step = (most - limit) / 2;
+
+		for (; limit < least && limit <= most; limit += max(step, 1ULL)) {
+			if (irq_balance_make_way(w, from, limit))
+				return true;
+		}
+	}
+	if (!best)
+		return false;
+	irq_balance_move(w, best, where);
+	return true;
+}
+
+/* Whether what is in the trail gains enough for the CPU @from, in spite of all errors */
+static bool irq_balance_is_worth(const struct irq_balance_work *w, u32 from, u64 before, u64 error)
+{
+	u64 need = irq_balance_need(w, before);
+	unsigned int i, k;
+
+	if (!w->nr_trail)
+		return false;
+	/* A gain that does not help the worst CPU has to help a lot */
+	if (w->dones)
+		need = max(need, before / 4);
+	for (i = 0; i <= w->nr_trail; i++) {
+		u32 pos = i < w->nr_trail ? w->trail[i].it->place : from;
+		u64 common = pos == from ? error : 0, gain;
+
+		/* On both sides only the difference counts: (a - b)^2 = a^2 + b^2 - 2ab */
+		for (k = 0; k < w->nr_trail; k++) {
+			const struct irq_balance_trace *t = &w->trail[k];
+			u64 e = irq_balance_cost(w, t->it->error, from);
+
+			if (t->from != from)
+				continue;
+			if (pos == from)
+				common -= min(common, irq_balance_product(e, e));
+			else if (t->it->place == pos)
+				common += irq_balance_product(e, irq_balance_cost(w, t->it->error,
+										  pos));
+		}
+		gain = before - min(before, w->slots[pos].load + need);
+		if (before < w->slots[pos].load + need)
+			return false;
+		/* Once one CPU gains for sure, the rest of the plan may be as likely as not */
+		if (!w->proven &&
+		    irq_balance_product(gain, gain) + 2 * common < error + w->slots[pos].error)
+			return false;
+	}
+	return true;
+}
+
+/* Relieves a CPU by steps that together are worth it */
+static bool irq_balance_relieve(struct irq_balance_work *w, u32 from)
+{
+	u64 before = w->slots[from].load, error = w->slots[from].error;
+	struct irq_balance_item *it;
+
+	w->nr_trail = 0;
+	hlist_for_each_entry(it, &w->slots[from].items, at)
+		it->why = IRQ_BALANCE_WHY_BEST;
+	while (w->nr_moved < IRQ_BALANCE_MOVES_MAX && w->nr_trail + MANY <= IRQ_BALANCE_TRAIL &&
+	       (w->slots[from].load > w->enough || w->nr_trail) && irq_balance_step(w, from)) {
+		/* If there are too many moves for one pass, the next one goes on */
+		if (irq_balance_is_worth(w, from, before, error) ||
+		    w->nr_moved == IRQ_BALANCE_MOVES_MAX) {
+			hlist_for_each_entry(it, &w->slots[from].items, at)
+				it->why = IRQ_BALANCE_WHY_BEST;
+			w->proven = true;
+			return true;
+		}
+	}
+	irq_balance_take_back(w, 0);
+	return false;
+}
+
+/* The worst CPU that has an item and is not done */
 static u32 irq_balance_worst(const struct irq_balance_work *w)
 {
 	u32 pos, worst = IRQ_BALANCE_NOWHERE;
 
 	for (pos = 0; pos < w->nr_cpus; pos++) {
-		if (!hlist_empty(&w->items_at[pos]) && !(w->flags[pos] & IRQ_BALANCE_FROZEN) &&
-		    (worst == IRQ_BALANCE_NOWHERE || w->load[pos] > w->load[worst]))
+		const struct irq_balance_slot *slot = &w->slots[pos];
+
+		if (!hlist_empty(&slot->items) && !slot->done &&
+		    (worst == IRQ_BALANCE_NOWHERE || slot->load > w->slots[worst].load))
 			worst = pos;
 	}
 	return worst;
 }
 
-static u64 irq_balance_top(const struct irq_balance_work *w)
-{
-	u32 worst = irq_balance_worst(w);
-
-	return worst == IRQ_BALANCE_NOWHERE ? 0 : w->load[worst];
-}
-
 /*
- * Relieves the worst CPU as long as a move or a swap does, then the next one: with @each
- * as long as each step is worth it, otherwise until all are good enough.
+ * The least that the worst CPU may get: all shared out by capacity, or of the k * m + 1 heaviest
+ * interrupts those k + 1 that have to share one of m CPUs, on the fastest one
  */
-static void irq_balance_descend(struct irq_balance_work *w, bool each)
+static void irq_balance_set_enough(struct irq_balance_work *w)
 {
-	u32 worst, pos;
+	u64 bound = w->room ? div_u64(w->total, w->room) : 0, low = ~0ULL, shared;
+	u32 pos, fast = ~0U, nr = 0, i, k, end;
 
-	while ((worst = irq_balance_worst(w)) != IRQ_BALANCE_NOWHERE && w->spent < w->until) {
-		u64 load = w->load[worst], least = each ? irq_balance_need(w, load) : 1;
-
-		if (each ? least >= load : load <= w->enough)
+	while (w->heaviest < w->nr && w->slots[w->items[w->heaviest].place].done)
+		w->heaviest++;
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		low = min(low, w->slots[pos].fixed);
+		fast = min(fast, w->slots[pos].scale);
+		nr += w->slots[pos].room;
+	}
+	/* Of the rest, once a CPU is done, this is only known of one interrupt */
+	for (k = 0, end = w->heaviest; end < w->nr; k++, end += nr) {
+		for (i = end - k, shared = 0; i <= end; i++)
+			shared += w->items[i].load;
+		bound = max(bound, low + ((shared * fast) >> IRQ_BALANCE_SCALE_SHIFT));
+		if (w->dones || !nr)
 			break;
-		w->spent += w->nr_cpus;
-		if (!irq_balance_relieve(w, worst, load - least) &&
-		    (each || !irq_balance_relieve_pair(w, worst, load - least)))
-			w->flags[worst] |= IRQ_BALANCE_FROZEN;
 	}
-	for (pos = 0; pos < w->nr_cpus; pos++)
-		w->flags[pos] &= ~IRQ_BALANCE_FROZEN;
+	w->enough = bound + irq_balance_need(w, bound) * (2 + w->slack) / 2;
 }
 
-/* The steps that a search may take: they grow with the problem */
-static u32 irq_balance_effort(const struct irq_balance_work *w)
+/* Nothing relieves a CPU: the rest have to do with what they have */
+static void irq_balance_set_done(struct irq_balance_work *w, u32 pos)
 {
-	return min((u64)EFFORT * w->nr * w->nr_cpus, EFFORT_MAX);
+	struct irq_balance_slot *slot = &w->slots[pos];
+	u32 capacity = w->cpus[slot->cpu].capacity;
+
+	slot->done = true;
+	w->dones++;
+	w->total -= min(w->total, (slot->load - (slot->room ? 0 : slot->fixed)) * capacity);
+	w->room -= slot->room ? min(w->room, capacity) : 0;
+	irq_balance_set_enough(w);
 }
 
-/* Relieves each CPU, the worst first, by moves and swaps that each gain enough */
-void irq_balance_settle(struct irq_balance_work *w)
+static bool irq_balance_in_range(const struct irq_balance_item *it, u32 pos)
 {
-	w->until = w->spent + irq_balance_effort(w);
-	irq_balance_descend(w, true);
+	return pos >= it->first && pos < it->end;
 }
 
-static void irq_balance_keep(struct irq_balance_work *w)
+/* Lets an item go anywhere, or to its device's node only, if that holds and has a CPU for it */
+static void irq_balance_bind(struct irq_balance_work *w, struct irq_balance_item *it)
 {
-	u32 i;
+	u32 pos, node, end = 0;
 
-	for (i = 0; i < w->nr; i++)
-		w->items[i].best = w->items[i].place;
-}
-
-static void irq_balance_restore(struct irq_balance_work *w)
-{
-	u32 i;
-
-	for (i = 0; i < w->nr; i++)
-		irq_balance_put(w, &w->items[i], w->items[i].best);
-}
-
-/* Moves an item off the worst CPU, then one off the CPU that got it, and so on, taking turns */
-static void irq_balance_perturb(struct irq_balance_work *w)
-{
-	u32 from = irq_balance_worst(w), kicks = 1 + w->turn % 5, nr, pos, tries;
-	struct irq_balance_item *it;
-
-	while (kicks--) {
-		w->turn++;
-		nr = w->turn % hlist_count_nodes(&w->items_at[from]);
-		hlist_for_each_entry(it, &w->items_at[from], at) {
-			if (!nr--)
-				break;
-		}
-		for (tries = 0; tries < w->nr_cpus; tries++) {
-			pos = w->cursor++ % w->nr_cpus;
-			if (pos != from && irq_balance_may(w, it, pos)) {
-				irq_balance_put(w, it, pos);
-				from = pos;
-				break;
-			}
-		}
-	}
-	w->spent += w->nr_cpus;
-}
-
-/* Perturbed placements, as long as none is good enough */
-static void irq_balance_iterate(struct irq_balance_work *w)
-{
-	u64 least = irq_balance_top(w);
-	u32 away = 0;
-
-	irq_balance_keep(w);
-	w->turn = 0;
-	w->cursor = 0;
-	while (least > w->enough && w->spent < w->until) {
-		u64 top;
-
-		irq_balance_perturb(w);
-		irq_balance_descend(w, false);
-		top = irq_balance_top(w);
-		if (top < least) {
-			least = top;
-			irq_balance_keep(w);
-			away = 0;
-		} else if (top - least > (least >> 4) || ++away > 20) {
-			irq_balance_restore(w);
-			away = 0;
-		}
-	}
-	irq_balance_restore(w);
-}
-
-/* A load to get down to at best: all shared out by capacity, or the heaviest on the fastest CPU */
-static u64 irq_balance_bound(const struct irq_balance_work *w)
-{
-	u64 total = 0, room = 0, low = ~0ULL;
-	u32 pos, i, fast = ~0U;
-
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		low = min(low, w->fixed[pos]);
-		fast = min(fast, w->scale[pos]);
-	}
-
-	for (i = 0; i < w->nr; i++)
-		total += w->items[i].load;
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		if (!(w->flags[pos] & IRQ_BALANCE_ROOM))
-			continue;
-		total += div_u64(w->fixed[pos] << 4, w->scale[pos] >> 16);
-		room += w->cpus[w->cpu[pos]].capacity;
-	}
-	if (!room || !w->nr)
-		return 0;
-	return max(low + ((w->items[0].load * fast) >> IRQ_BALANCE_SCALE_SHIFT),
-		   div_u64(total, (u32)room) * IRQ_BALANCE_CAPACITY);
-}
-
-/* One placement, for the nodes that hold */
-static void irq_balance_solve(struct irq_balance_work *w)
-{
-	u64 bound = irq_balance_bound(w);
-
-	/* Loads within 1 % are equal: fewer moves are worth more */
-	w->enough = bound + div_u64(bound, 100);
-	irq_balance_strip(w);
-	irq_balance_fill(w);
-	irq_balance_descend(w, false);
-	irq_balance_iterate(w);
-	irq_balance_undo(w);
-	irq_balance_settle(w);
-}
-
-/* Nodes whose worst CPU is too full let their devices' interrupts go */
-static bool irq_balance_spill(struct irq_balance_work *w)
-{
-	bool spilled = false;
-	u32 i;
-
-	for (i = 0; i < w->nr; i++) {
-		const struct irq_balance_item *it = &w->items[i];
-		u8 *flags = &w->flags[it->first];
-
-		if (it->held && irq_balance_in_range(it, it->place) &&
-		    !(*flags & IRQ_BALANCE_OPEN) &&
-		    w->load[it->place] > (*flags & IRQ_BALANCE_AWAY ? NODE_BACK : NODE_LIMIT)) {
-			*flags |= IRQ_BALANCE_OPEN;
-			spilled = true;
-		}
-	}
-	return spilled;
-}
-
-/* Brings remote items back where that makes the worst CPU no worse */
-static void irq_balance_bring_back(struct irq_balance_work *w)
-{
-	struct irq_balance_item *it;
-
-	for (it = w->items; it < w->items + w->nr; it++) {
-		u32 from = it->place, pos;
-
-		if (!it->held || irq_balance_in_range(it, from))
-			continue;
-		pos = irq_balance_pick(w, it, w->worst);
-		if (pos == IRQ_BALANCE_NOWHERE ||
-		    w->load[pos] + irq_balance_cost(w, it->load, pos) > w->worst)
-			pos = from;
-		irq_balance_put(w, it, pos);
-	}
-}
-
-/* Finds out where an item may be; returns whether it is to come back to its node */
-static bool irq_balance_bind(struct irq_balance_work *w, struct irq_balance_item *it, bool relaxed)
-{
-	u32 node, pos, end = 0;
-
-	it->stay = !irq_balance_is_forbidden(w, it);
 	it->held = false;
 	for (node = 0; it->node >= 0 && node < w->nr_cpus; node = end) {
-		end = w->domain[IRQ_BALANCE_NODE][node].end;
-		if (w->cpus[w->cpu[node]].node == it->node && !(w->flags[node] & IRQ_BALANCE_OPEN))
-			break;
+		end = w->domains[IRQ_BALANCE_NODE][node].end;
+		if (w->cpus[w->slots[node].cpu].node != it->node ||
+		    w->domains[IRQ_BALANCE_NODE][node].open)
+			continue;
+		it->first = node;
+		it->end = end;
+		for (pos = node; pos < end && !it->held; pos++)
+			it->held = irq_balance_may(w, it, pos);
+		break;
 	}
-	it->first = node;
-	it->end = end;
-	for (pos = node; it->node >= 0 && pos < end && !it->held; pos++)
-		it->held = irq_balance_may(w, it, pos);
 	if (!it->held) {
 		it->first = 0;
 		it->end = w->nr_cpus;
-		return false;
 	}
-	if (!it->stay || irq_balance_in_range(it, it->home) || relaxed)
-		return false;
-	it->stay = false;
-	return true;
 }
 
-/* Whether any CPU could gain enough */
-static bool irq_balance_hope(const struct irq_balance_work *w)
+/* Places what may not stay, and brings back what is away from its node */
+static void irq_balance_place_strays(struct irq_balance_work *w, u64 worst)
 {
-	u64 low = ~0ULL;
-	u32 pos, i, fast = ~0U;
+	struct irq_balance_item *it;
+	u64 limit;
+	u32 pos;
 
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		if (w->flags[pos] & IRQ_BALANCE_ROOM) {
-			low = min(low, w->load[pos]);
-			fast = min(fast, w->scale[pos]);
+	for (it = w->items; it < w->items + w->nr; it++) {
+		bool remote = it->held && !irq_balance_in_range(it, it->home);
+
+		if ((it->stay && !remote) || w->nr_moved == IRQ_BALANCE_MOVES_MAX)
+			continue;
+		pos = irq_balance_pick(w, it);
+		limit = irq_balance_domain(w, IRQ_BALANCE_NODE, it->first)->away ? NODE_BACK :
+										  NODE_LIMIT;
+		if (pos != IRQ_BALANCE_NOWHERE &&
+		    (!it->stay || (irq_balance_end(w, it, pos) <= min(limit, worst) &&
+				   irq_balance_takes(w, it, it->home) >=
+				   irq_balance_need(w, w->slots[it->home].load)))) {
+			irq_balance_put(w, it, pos);
+		} else if (remote) {
+			it->held = false;
+			it->first = 0;
+			it->end = w->nr_cpus;
 		}
 	}
-	for (i = 0; i < w->nr; i++) {
-		const struct irq_balance_item *it = &w->items[i];
-		u64 least = max(low, (it->load * fast) >> IRQ_BALANCE_SCALE_SHIFT);
-
-		if (!it->stay ||
-		    w->load[it->home] >= least + irq_balance_need(w, w->load[it->home]))
-			return true;
-	}
-	return false;
 }
 
-/*
- * Finds the placement. Nodes hold their devices' interrupts at first. Those whose
- * worst CPU passes the limit let go, in this pass, and the search begins again. If
- * bringing remote interrupts back would make the worst CPU worse, they may stay.
- * Returns false if no CPU could gain enough; then everything is at home.
- */
-bool irq_balance_place(struct irq_balance_work *w)
+/* A node lets its devices' interrupts go if a CPU is too full of them */
+static bool irq_balance_let_go(struct irq_balance_work *w, u32 from)
 {
-	bool relaxed = false, first = true, again = true;
-	u32 i;
+	struct irq_balance_domain *node = irq_balance_domain(w, IRQ_BALANCE_NODE, from);
+	struct irq_balance_item *it;
+	bool holds = false;
 
-	for (i = 0; i < w->nr_cpus; i++)
-		w->flags[i] &= ~IRQ_BALANCE_OPEN;
-	irq_balance_home(w);
-	w->worst = irq_balance_top(w);
-	w->spent = 0;
-	for (; again; first = false) {
-		bool remote = false;
-
-		for (i = 0; i < w->nr; i++)
-			remote |= irq_balance_bind(w, &w->items[i], relaxed);
-		if (first && !irq_balance_hope(w))
-			return false;
-		/* Beginning again for nodes that let go takes no more in all */
-		w->until = min(w->spent + irq_balance_effort(w), EFFORT_MAX);
-		irq_balance_solve(w);
-		again = irq_balance_spill(w);
-		if (again)
-			continue;
-		if (relaxed)
-			irq_balance_bring_back(w);
-		else if (remote && irq_balance_top(w) > w->worst)
-			again = true;
-		relaxed = again;
+	if (w->slots[from].load <= (node->away ? NODE_BACK : NODE_LIMIT))
+		return false;
+	hlist_for_each_entry(it, &w->slots[from].items, at)
+		holds |= it->held && irq_balance_in_range(it, from);
+	if (!holds)
+		return false;
+	node->open = true;
+	for (it = w->items; it < w->items + w->nr; it++) {
+		if (it->held && irq_balance_in_range(it, from))
+			irq_balance_bind(w, it);
 	}
 	return true;
+}
+
+/* The weight of the other CPUs of its core and package beside a CPU, ns/s */
+static u64 irq_balance_company(const struct irq_balance_work *w, u32 pos)
+{
+	u64 core = irq_balance_domain(w, IRQ_BALANCE_CORE, pos)->busy;
+	u64 package = irq_balance_domain(w, IRQ_BALANCE_PACKAGE, pos)->busy;
+	u64 load = w->slots[pos].load;
+
+	return (min(core - load, load) >> SIBLINGS_SHIFT) +
+	       (min(package - core, load) >> PACKAGE_SHIFT);
+}
+
+/* Moves an item off a CPU that others disturb, to a core or package that is less busy */
+static void irq_balance_separate(struct irq_balance_work *w, u32 from)
+{
+	u64 load = w->slots[from].load, need = irq_balance_need(w, load), after, e;
+	u64 before = irq_balance_company(w, from), gain;
+	struct irq_balance_item *it;
+	u32 pos;
+
+	if (before < need || w->nr_moved == IRQ_BALANCE_MOVES_MAX)
+		return;
+	hlist_for_each_entry(it, &w->slots[from].items, at) {
+		pos = irq_balance_least_shared(w, it->first, it->end);
+		if (from != it->home || pos == from || !irq_balance_may(w, it, pos) ||
+		    irq_balance_end(w, it, pos) > load + need / 2)
+			continue;
+		irq_balance_put(w, it, pos);
+		e = irq_balance_cost(w, it->error, pos);
+		after = irq_balance_company(w, pos) + need + max(w->slots[pos].load, load) - load;
+		gain = before - min(before, after);
+		if (before >= after && irq_balance_product(gain, gain) + irq_balance_product(e, e) >=
+				       w->slots[from].error + w->slots[pos].error)
+			return;
+		irq_balance_put(w, it, from);
+	}
+}
+
+/* Steps 1 to 7; returns what the worst CPU has then, of those that moves touch */
+static u64 irq_balance_search(struct irq_balance_work *w, u32 slack)
+{
+	u64 little = LITTLE * irq_balance_heavy(w->set), worst;
+	struct irq_balance_item *it;
+	u32 pos;
+
+	irq_balance_home(w);
+	w->slack = slack;
+	w->spent = 0;
+	w->total = 0;
+	w->room = 0;
+	w->heaviest = 0;
+	w->dones = 0;
+	w->proven = false;
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		struct irq_balance_slot *slot = &w->slots[pos];
+		u32 capacity = w->cpus[slot->cpu].capacity;
+
+		w->total += (slot->load - (slot->room ? 0 : slot->fixed)) * capacity;
+		w->room += slot->room ? capacity : 0;
+	}
+	irq_balance_set_enough(w);
+	for (it = w->items; it < w->items + w->nr; it++)
+		irq_balance_bind(w, it);
+	pos = irq_balance_worst(w);
+	worst = pos == IRQ_BALANCE_NOWHERE ? 0 : w->slots[pos].load;
+	irq_balance_place_strays(w, worst);
+
+	while ((pos = irq_balance_worst(w)) != IRQ_BALANCE_NOWHERE &&
+	       w->slots[pos].load > little && w->nr_moved < IRQ_BALANCE_MOVES_MAX) {
+		/* A giant that is alone says nothing of the rest */
+		if (w->slots[pos].load <= w->enough &&
+		    (w->heaviest == w->nr || w->items[w->heaviest].place != pos))
+			break;
+		if (!irq_balance_relieve(w, pos) && !irq_balance_let_go(w, pos))
+			irq_balance_set_done(w, pos);
+	}
+
+	for (it = w->items + w->nr; it-- > w->items;) {
+		if (it->stay && it->place != it->home && irq_balance_in_range(it, it->home) &&
+		    w->slots[it->home].load + irq_balance_takes(w, it, it->home) <= w->enough)
+			irq_balance_put(w, it, it->home);
+	}
+	for (it = w->items, worst = 0; it < w->items + w->nr; it++)
+		worst = max3(worst, w->slots[it->home].load, w->slots[it->place].load);
+	return worst;
+}
+
+/* Finds the placement: steps 8 and 9 */
+void irq_balance_place(struct irq_balance_work *w)
+{
+	u64 least = 0, enough = 0, worst, margin;
+	unsigned int moved = 0;
+	struct irq_balance_item *it;
+	u32 slack, pos;
+
+	for (slack = 0; slack < TRIES; slack++) {
+		worst = irq_balance_search(w, slack);
+		margin = irq_balance_need(w, worst) / 4;
+		if (!slack || worst + margin < least ||
+		    (worst <= least + margin && w->nr_moved < moved)) {
+			least = worst;
+			enough = w->enough;
+			moved = w->nr_moved;
+			for (it = w->items; it < w->items + w->nr; it++)
+				it->plan = it->place;
+		}
+		/* No plan is smaller, or it is good enough, or the next pass goes on with it */
+		if (w->nr_moved <= 1 || worst <= w->enough || w->nr_moved == IRQ_BALANCE_MOVES_MAX)
+			break;
+	}
+	w->enough = enough;
+	for (it = w->items; it < w->items + w->nr; it++) {
+		if (it->place != it->plan)
+			irq_balance_put(w, it, it->plan);
+	}
+	for (pos = 0; pos < w->nr_cpus; pos++)
+		irq_balance_separate(w, pos);
 }

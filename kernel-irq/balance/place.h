@@ -11,8 +11,17 @@
 
 #define IRQ_BALANCE_NOWHERE	(~0U)
 
-/* Scales are fixed point: ns on this CPU for 2^20 ns on the fastest */
+/* Scales are fixed point: ns on this CPU for 2^20 ns on one of capacity 1024 */
 #define IRQ_BALANCE_SCALE_SHIFT	20
+
+/* An interrupt with that load (ns/s) saturates its CPU */
+#define IRQ_BALANCE_SATURATES	(IRQ_BALANCE_FULL / 10 * 8)
+
+/* An interrupt leaves for a faster CPU only from one with at least this load, ns/s */
+#define IRQ_BALANCE_WAKES	(IRQ_BALANCE_FULL / 4)
+
+/* Items that one search may put elsewhere, those that come back included */
+#define IRQ_BALANCE_TRAIL	(4 * IRQ_BALANCE_MOVES_MAX)
 
 /* The units that CPUs share, from the top. A package in two nodes counts as two. */
 enum irq_balance_level {
@@ -23,107 +32,104 @@ enum irq_balance_level {
 	IRQ_BALANCE_NR_LEVELS
 };
 
-/* CPUs that share something: a range of positions */
+/* CPUs that share something: a range of positions. Kept at the first of them. */
 struct irq_balance_domain {
 	u64	busy;		/* ns/s of all of them */
+	u64	bias;		/* the same of their bias */
 	u32	nr;		/* usable CPUs */
-	u32	end;		/* position after its last one */
+	u32	end;		/* position after the last one */
+	bool	open;		/* a node: it does not hold its devices' interrupts */
+	bool	away;		/* a node: it has let one go before */
+};
+
+/* One CPU. Its position is its place in the order of node, package, cache, core, number. */
+struct irq_balance_slot {
+	u64			load;		/* with all items at their place, ns/s */
+	u64			error;		/* the square of what it may be off by */
+	struct hlist_head	items;		/* that are here, the heaviest first */
+	u32			scale;		/* see IRQ_BALANCE_SCALE_SHIFT */
+	u32			cpu;		/* its number */
+	bool			room;		/* it takes more interrupts */
+	bool			done;		/* nothing relieves it any more */
+	u32			first[IRQ_BALANCE_NR_LEVELS];	/* position of its domains */
+	u64			bias;		/* newcomers prefer a CPU with less, ns/s */
+	u64			fixed;		/* load that no plan changes, ns/s */
+	u64			fixed_error;	/* the square of what that may be off by */
+	u64			light;		/* of light interrupts, ns/s */
+	u64			wait;		/* what one that saturates it takes from light ones */
+	u64			before;		/* load with all items at home */
 };
 
 /* A heavy interrupt that may be moved. Loads are in ns/s on a CPU of capacity 1024. */
 struct irq_balance_item {
+	struct hlist_node	at;		/* in the list of @place */
 	u64			load;
 	u64			error;		/* by which @load may be off */
 	const unsigned long	*allowed;	/* CPUs of the user's mask, by number */
 	u32			irq;		/* its index in what was handed to the pass */
 	u32			home;		/* position where it is */
 	u32			place;		/* position where it is to be */
-	u32			best;		/* position in the best placement so far */
-	struct hlist_node	at;		/* in the list of @place */
-	u32			first;		/* first position that it may be at but @home */
+	u32			plan;		/* the same in the best plan so far */
+	u32			first;		/* first position that it may go to */
 	u32			end;		/* position after the last one */
+	u32			hint;		/* position that its driver prefers, or NOWHERE */
 	int			node;		/* of its device, -1: none */
-	bool			held;		/* it has to be in @node */
+	bool			held;		/* it has to stay in @node */
 	bool			stay;		/* it may stay at @home */
-	bool			rejected;	/* a move of it was not worth it in this pass */
+	bool			vain;		/* base load follows it, as much as a gain */
+	u8			why;		/* enum irq_balance_why, if it stays */
 };
 
-/* The effect of a plan on CPUs that its moves connect; loads in ns/s */
-struct irq_balance_touch {
-	u64	before;		/* of the worst of them before it */
-	u64	after;		/* of the worst after it */
-	u64	near;		/* what comes back to its device's node */
-	u32	worst;		/* position of the worst before it */
-	bool	forced;		/* one of the moves is from a CPU that is not allowed */
-	bool	worth;		/* it gains enough, and more than the loads may be off by */
+/* An item that was put elsewhere, to take that back */
+struct irq_balance_trace {
+	struct irq_balance_item	*it;
+	u32			from;		/* position where it was */
 };
 
-/*
- * Workspace of a pass. A position is a place in the order (node, package, cache, core,
- * number): domains are ranges. Arrays are indexed by position but for @pos.
- */
+/* Workspace of a pass. Arrays are indexed by position. */
 struct irq_balance_work {
 	const struct irq_balance_settings *set;
-	const struct irq_balance_cpu	*cpus;		/* by number, as handed to the pass */
+	struct irq_balance_cpu		*cpus;		/* by number, as handed to the pass */
 	struct irq_balance_irq		*irqs;		/* as handed to the pass */
-	struct irq_balance_item		*items;		/* heaviest first */
 	unsigned int			nr_cpus;
 	unsigned int			nr_irqs;
+	struct irq_balance_slot		*slots;
+	struct irq_balance_domain	*domains[IRQ_BALANCE_NR_LEVELS];
+	struct irq_balance_item		*items;		/* heaviest first */
 	unsigned int			nr;		/* items */
-	u32				*cpu;		/* number of the CPU */
-	u32				*pos;		/* [number] position of the CPU */
-	u32				*scale;		/* see IRQ_BALANCE_SCALE_SHIFT */
-	u64				*fixed;		/* load that no plan changes, ns/s */
-	u64				*error;		/* by which it may be off */
-	u64				*load;		/* with all items at their place */
-	struct hlist_head		*items_at;	/* items that are there */
-	u32				*root;		/* union-find */
-	struct irq_balance_touch	*touch;		/* of a root */
-	u64				*before;	/* load before the plan, then error^2 */
-	u64				*after;		/* error^2 after the plan */
-	u64				*common;	/* of it what was on the worst CPU before */
-	u8				*flags;		/* IRQ_BALANCE_ROOM, ... */
-	u32				*first[IRQ_BALANCE_NR_LEVELS];	/* of its domain */
-	struct irq_balance_domain	*domain[IRQ_BALANCE_NR_LEVELS];	/* of a first one */
-	u64				enough;		/* a worst CPU as good as the best */
-	u64				worst;		/* the worst CPU with everything at home */
-	u32				turn;		/* counts the items that were perturbed */
-	u32				cursor;		/* counts the CPUs they were tried at */
+	unsigned int			nr_moved;	/* items whose place is not their home */
+	unsigned int			heaviest;	/* the first item whose CPU is not done */
+	u64				total;		/* load times capacity of CPUs not done */
+	unsigned int			dones;		/* CPUs that are done */
+	u32				room;		/* capacity of those that have room */
+	u64				enough;		/* a CPU with no more is left alone, ns/s */
+	bool				proven;		/* a CPU gains, in spite of all errors */
+	u32				slack;		/* halves of min_gain in @enough, but for the first */
 	u32				spent;		/* steps of work in this pass */
-	u32				until;		/* value of @spent to end at */
+	u32				until;		/* value of @spent that ends a search */
+	unsigned int			nr_trail;
+	struct irq_balance_trace	trail[IRQ_BALANCE_TRAIL];
 };
-
-#define IRQ_BALANCE_ROOM	1U	/* it takes more interrupts */
-#define IRQ_BALANCE_OPEN	2U	/* first of a node that does not hold interrupts */
-#define IRQ_BALANCE_AWAY	4U	/* first of a node that an interrupt was moved away from */
-#define IRQ_BALANCE_FROZEN	8U	/* nothing relieves it */
 
 /* The time that a load takes of a CPU, ns/s */
 static inline u64 irq_balance_cost(const struct irq_balance_work *w, u64 load, u32 pos)
 {
-	return (load * w->scale[pos]) >> IRQ_BALANCE_SCALE_SHIFT;
+	return (load * w->slots[pos].scale) >> IRQ_BALANCE_SCALE_SHIFT;
 }
 
-/* Whether an item may not be where it is */
-static inline bool irq_balance_is_forbidden(const struct irq_balance_work *w,
-					    const struct irq_balance_item *it)
+/* Errors are in units of 2^10 ns/s, so that the squares of thousands fit 64 bits */
+static inline u64 irq_balance_product(u64 a, u64 b)
 {
-	u32 cpu = w->cpu[it->home];
-
-	return !w->cpus[cpu].usable || !test_bit(cpu, it->allowed);
+	return min(a >> 10, 1ULL << 24) * min(b >> 10, 1ULL << 24);
 }
 
 /* The least gain for a CPU with that load that is worth a move, ns/s */
 static inline u64 irq_balance_need(const struct irq_balance_work *w, u64 load)
 {
-	return max(div_u64(load, 1000) * w->set->min_gain,
-		   (u64)w->set->heavy * (IRQ_BALANCE_FULL / 1000) / 2);
+	return max(div_u64(load, 1000) * w->set->min_gain, irq_balance_heavy(w->set) / 2);
 }
 
-bool irq_balance_may(const struct irq_balance_work *w, const struct irq_balance_item *it, u32 pos);
-void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos);
 void irq_balance_home(struct irq_balance_work *w);
-void irq_balance_settle(struct irq_balance_work *w);
-bool irq_balance_place(struct irq_balance_work *w);
+void irq_balance_place(struct irq_balance_work *w);
 
 #endif /* _KERNEL_IRQ_BALANCE_PLACE_H */

@@ -2,10 +2,9 @@
 /*
  * Interrupt balancing: the planner
  *
- * A pass takes in what each interrupt has cost, brings the loads up to date, has place.c
- * search for a placement, and asks for those of its moves that gain enough: see
- * irq_balance_assess(), and irq_balance_need() in place.h. The rules, with an example,
- * are in Documentation/admin-guide/irq-balance.rst, "How it decides".
+ * A pass takes in what each interrupt has cost, brings the loads up to date, decides which
+ * interrupts may move, has place.c find the moves that are worth it, and asks for them. The
+ * rules, with an example, are in Documentation/admin-guide/irq-balance.rst, "How it decides".
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -26,17 +25,33 @@
 #define FAILED_MS	2000U
 #define FAILED_MAX	6U
 
-/* An interrupt with that load (ns/s) saturates its CPU */
-#define SATURATES	(IRQ_BALANCE_FULL / 10 * 8)
+/*
+ * On a CPU with that load (ns/s), so much of it by light interrupts, those with a sixteenth of
+ * what is heavy may move as well
+ */
+#define NEARLY_FULL	(IRQ_BALANCE_FULL / 10 * 8)
+#define CROWDED		(IRQ_BALANCE_FULL / 4)
+#define CROWD_SHIFT	4
+
+/* An interrupt on an idle CPU delays no task. Tasks weigh an eighth of their time */
+#define TASKS_SHIFT	3
+
+/*
+ * Between two passes while nothing changes, in units of interval_ms; while a load swings, by
+ * this part of it, long windows would hide that
+ */
+#define SETTLED		40U
+#define SWINGING	4U
+#define SWING_SHIFT	3
+
+/* An alarm looks back for a sixteenth of a second. After one for nothing there is none for... */
+#define ALARM_SHIFT	4
+#define CALM_MS		125U
+#define CALM_MAX	5U
 
 static u64 irq_balance_ns(u32 ms)
 {
 	return (u64)ms * 1000000;
-}
-
-static u64 irq_balance_heavy_load(const struct irq_balance_settings *set)
-{
-	return (u64)set->heavy * (IRQ_BALANCE_FULL / 1000);
 }
 
 /**
@@ -51,39 +66,23 @@ static u64 irq_balance_heavy_load(const struct irq_balance_settings *set)
 size_t irq_balance_set_work(struct irq_balance *bal, void *mem,
 			    unsigned int nr_irqs, unsigned int nr_cpus)
 {
-	struct irq_balance_work *w, none;
-	unsigned long at = (unsigned long)mem;
+	size_t irqs = nr_irqs * sizeof(struct irq_balance_item);
+	size_t cpus = nr_cpus * sizeof(struct irq_balance_slot);
+	size_t domains = nr_cpus * sizeof(struct irq_balance_domain);
+	struct irq_balance_work *w = mem;
 	u32 i;
 
-#define IRQ_BALANCE_PLACE(array, nr)	\
-	((array) = (void *)at, at += ((nr) * sizeof(*(array)) + 7) & ~7UL)
-	IRQ_BALANCE_PLACE(w, 1);
-	if (mem)
+	if (mem) {
 		bal->work = w;
-	else
-		w = &none;
-	IRQ_BALANCE_PLACE(w->items, nr_irqs);
-	IRQ_BALANCE_PLACE(w->cpu, nr_cpus);
-	IRQ_BALANCE_PLACE(w->pos, nr_cpus);
-	IRQ_BALANCE_PLACE(w->scale, nr_cpus);
-	IRQ_BALANCE_PLACE(w->fixed, nr_cpus);
-	IRQ_BALANCE_PLACE(w->error, nr_cpus);
-	IRQ_BALANCE_PLACE(w->load, nr_cpus);
-	IRQ_BALANCE_PLACE(w->items_at, nr_cpus);
-	IRQ_BALANCE_PLACE(w->root, nr_cpus);
-	IRQ_BALANCE_PLACE(w->touch, nr_cpus);
-	IRQ_BALANCE_PLACE(w->before, nr_cpus);
-	IRQ_BALANCE_PLACE(w->after, nr_cpus);
-	IRQ_BALANCE_PLACE(w->common, nr_cpus);
-	IRQ_BALANCE_PLACE(w->flags, nr_cpus);
-	for (i = 0; i < IRQ_BALANCE_NR_LEVELS; i++) {
-		IRQ_BALANCE_PLACE(w->first[i], nr_cpus);
-		IRQ_BALANCE_PLACE(w->domain[i], nr_cpus);
+		w->nr_cpus = nr_cpus;
+		w->items = mem + sizeof(*w);
+		w->slots = mem + sizeof(*w) + irqs;
+		for (i = 0; i < IRQ_BALANCE_NR_LEVELS; i++)
+			w->domains[i] = mem + sizeof(*w) + irqs + cpus + i * domains;
+		for (i = 0; i < nr_cpus; i++)
+			w->slots[i].cpu = i;
 	}
-	w->nr_cpus = nr_cpus;
-	for (i = 0; mem && i < nr_cpus; i++)
-		w->cpu[i] = i;
-	return at - (unsigned long)mem;
+	return sizeof(*w) + irqs + cpus + IRQ_BALANCE_NR_LEVELS * domains;
 }
 
 /**
@@ -121,13 +120,34 @@ const char *irq_balance_why_name(enum irq_balance_why why)
 	return why < IRQ_BALANCE_NR_WHYS ? names[why] : "unknown";
 }
 
+/* An alarm wakes the thread before its timer: a load is far above its mean, or gets heavy */
+static void irq_balance_set_alarm(const struct irq_balance *bal, u64 now,
+				  const struct irq_balance_irq *irq)
+{
+	struct irq_balance_state *st = irq->state;
+	u64 level = st->load.mean + irq_balance_average_off(&st->load);
+	u64 heavy = irq_balance_heavy(bal->work->set);
+
+	st->alarm.quantum = 0;
+	if (!irq->allowed || irq->cpu >= bal->work->nr_cpus || now < bal->calm)
+		return;
+	if (!st->heavy)
+		level = clamp(level, heavy / 2, heavy);
+	level = div_u64(level * IRQ_BALANCE_CAPACITY, bal->work->cpus[irq->cpu].capacity);
+	if (level >= IRQ_BALANCE_FULL)
+		return;
+	st->alarm.quantum = max_t(u64, level >> ALARM_SHIFT, IRQ_LOAD_QUANTUM);
+	st->alarm.limit = div_u64(IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL, level);
+}
+
 /* Takes in the window of one interrupt; returns whether its load changes */
 static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq_balance_irq *irq)
 {
 	const struct irq_balance_work *w = bal->work;
 	struct irq_balance_state *st = irq->state;
-	u64 heavy = irq_balance_heavy_load(w->set);
-	bool was = st->heavy, heavy_now;
+	u64 heavy = irq_balance_heavy(w->set);
+	u32 age = st->load.age_ms;
+	bool was, heavy_now, busy;
 
 	irq->target = irq->cpu;
 	irq->reason = IRQ_BALANCE_WHY_NONE;
@@ -135,8 +155,9 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 	if (st->generation != bal->generation) {
 		memset(st, 0, sizeof(*st));
 		st->generation = bal->generation;
-		was = false;
+		st->from = IRQ_BALANCE_NOWHERE;
 	}
+	was = st->heavy;
 	if (irq->cpu < w->nr_cpus && elapsed) {
 		u32 capacity = w->cpus[irq->cpu].capacity;
 
@@ -145,6 +166,11 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 			st->load.seen = false;
 		st->ran = irq->time != st->load.total;
 		irq_balance_average_update(&st->load, irq->time, elapsed, capacity, true);
+		/* Another load has other followers */
+		if (st->load.age_ms < age) {
+			st->follows = 0;
+			st->from = IRQ_BALANCE_NOWHERE;
+		}
 	}
 	st->cpu = irq->cpu;
 	irq->load = st->load.mean;
@@ -152,11 +178,13 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 		heavy = heavy / 4 * 3;
 	heavy_now = irq->cpu < w->nr_cpus && irq->load >= heavy;
 	/* On a slow CPU a light one takes as much, and would start pass after pass */
-	bal->busy |= irq->cpu < w->nr_cpus &&
-		     irq->load * IRQ_BALANCE_CAPACITY >= heavy * w->cpus[irq->cpu].capacity;
+	busy = irq->allowed && irq->cpu < w->nr_cpus &&
+	       irq->load * IRQ_BALANCE_CAPACITY >= heavy * w->cpus[irq->cpu].capacity;
+	bal->busy |= busy;
 	st->heavy = heavy_now && st->load.age_ms >= IRQ_BALANCE_STEP_MS;
 	bal->nr_heavy += st->heavy;
-	return st->heavy ? !was || st->load.run_ms : heavy_now;
+	bal->swings |= st->heavy && busy && st->load.dev > st->load.mean >> SWING_SHIFT;
+	return irq->allowed && (st->heavy ? !was || st->load.run_ms : heavy_now);
 }
 
 /* Sees whether a move was done, and for how many passes it was not */
@@ -171,6 +199,8 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	}
 	if (st->away && irq->cpu < bal->work->nr_cpus && cpus[irq->cpu].node == irq->node)
 		st->away = false;
+	if (irq->cpu != st->target)
+		st->from = IRQ_BALANCE_NOWHERE;
 	if (!st->planned)
 		return;
 	if (irq->cpu == st->target) {
@@ -193,28 +223,54 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	st->planned = IRQ_BALANCE_WHY_NONE;
 }
 
-/* Finds the domains of one level: @first of each CPU, @end and @nr of each domain */
+/*
+ * Load that the load map does not know to be an interrupt's is base load. Some of it follows the
+ * interrupt: what came to its new CPU and left the old one since it moved. To move the interrupt
+ * away from that gains nothing. Returns what follows it, of the base load of its CPU, ns/s.
+ */
+static u64 irq_balance_learn(struct irq_balance *bal, const struct irq_balance_irq *irq)
+{
+	const struct irq_balance_cpu *cpus = bal->work->cpus;
+	struct irq_balance_state *st = irq->state;
+	u64 least = irq_balance_heavy(bal->work->set) / 2, here = cpus[irq->cpu].base.mean, there;
+
+	if (st->from < bal->work->nr_cpus && irq->cpu == st->target) {
+		there = cpus[st->from].base.mean;
+		here -= min(here, st->found);
+		there = st->left - min(st->left, there);
+		bal->vain += st->follows < least && min(here, there) >= least;
+		st->follows = max(st->follows, min(here, there));
+	}
+	return st->follows;
+}
+
+/* Finds the domains of one level: @first of each CPU, @end, @nr and @bias of each domain */
 static void irq_balance_domains(struct irq_balance_work *w, u32 level, size_t member)
 {
+	struct irq_balance_domain *d = NULL;
 	u32 pos, first = 0;
 
 	for (pos = 0; pos < w->nr_cpus; pos++) {
-		const void *a = &w->cpus[w->cpu[first]], *b = &w->cpus[w->cpu[pos]];
+		struct irq_balance_slot *slot = &w->slots[pos];
+		const void *a = &w->cpus[w->slots[first].cpu], *b = &w->cpus[slot->cpu];
 
-		if (*(const u32 *)(a + member) != *(const u32 *)(b + member) ||
-		    (level && w->first[level - 1][pos] > first))
+		if (!d || *(const u32 *)(a + member) != *(const u32 *)(b + member) ||
+		    (level && slot->first[level - 1] > first)) {
 			first = pos;
-		w->first[level][pos] = first;
-		if (first == pos)
-			w->domain[level][first].nr = 0;
-		w->domain[level][first].end = pos + 1;
-		w->domain[level][first].nr += w->cpus[w->cpu[pos]].usable;
+			d = &w->domains[level][pos];
+			memset(d, 0, sizeof(*d));
+		}
+		slot->first[level] = first;
+		d->end = pos + 1;
+		d->nr += w->cpus[slot->cpu].usable;
+		d->bias += slot->bias;
 	}
 }
 
 static int irq_balance_in_order(const void *a, const void *b, const void *priv)
 {
-	u32 i = *(const u32 *)a, j = *(const u32 *)b;
+	u32 i = ((const struct irq_balance_slot *)a)->cpu;
+	u32 j = ((const struct irq_balance_slot *)b)->cpu;
 	const struct irq_balance_cpu *x = (const struct irq_balance_cpu *)priv + i;
 	const struct irq_balance_cpu *y = (const struct irq_balance_cpu *)priv + j;
 
@@ -225,44 +281,34 @@ static int irq_balance_in_order(const void *a, const void *b, const void *priv)
 /* Brings the CPUs into the order of nodes, packages, caches, cores; mostly they are */
 static void irq_balance_order(struct irq_balance_work *w)
 {
+	int most = w->cpus[0].priority, least = w->cpus[0].priority;
+	bool equal = true;
 	u32 pos;
 
 	for (pos = 1; pos < w->nr_cpus; pos++) {
-		if (irq_balance_in_order(&w->cpu[pos - 1], &w->cpu[pos], w->cpus) > 0) {
-			sort_r(w->cpu, w->nr_cpus, sizeof(*w->cpu), irq_balance_in_order,
+		const struct irq_balance_cpu *cpu = &w->cpus[pos];
+
+		most = max(most, cpu->priority);
+		least = min(least, cpu->priority);
+		equal &= cpu->capacity == w->cpus[0].capacity;
+		if (irq_balance_in_order(&w->slots[pos - 1], &w->slots[pos], w->cpus) > 0)
+			sort_r(w->slots, w->nr_cpus, sizeof(*w->slots), irq_balance_in_order,
 			       NULL, w->cpus);
-			break;
-		}
 	}
-	for (pos = 0; pos < w->nr_cpus; pos++)
-		w->pos[w->cpu[pos]] = pos;
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		struct irq_balance_slot *slot = &w->slots[pos];
+		struct irq_balance_cpu *cpu = &w->cpus[slot->cpu];
+
+		cpu->pos = pos;
+		slot->bias = min(cpu->tasks, IRQ_BALANCE_FULL) >> TASKS_SHIFT;
+		if (equal && most > least)
+			slot->bias += div_u64(irq_balance_heavy(w->set) / 2 *
+					      (most - cpu->priority), most - least);
+	}
 	irq_balance_domains(w, IRQ_BALANCE_NODE, offsetof(struct irq_balance_cpu, node));
 	irq_balance_domains(w, IRQ_BALANCE_PACKAGE, offsetof(struct irq_balance_cpu, package));
 	irq_balance_domains(w, IRQ_BALANCE_LLC, offsetof(struct irq_balance_cpu, llc));
 	irq_balance_domains(w, IRQ_BALANCE_CORE, offsetof(struct irq_balance_cpu, core));
-}
-
-/* Light interrupts wait for one that saturates their CPU: makes it leave them */
-static void irq_balance_add_waiting(struct irq_balance_work *w)
-{
-	const struct irq_balance_irq *irq;
-	u64 *light = w->after, wait;
-	bool saturated = false;
-	u32 pos;
-
-	memset(light, 0, w->nr_cpus * sizeof(*light));
-	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
-		if (irq->cpu >= w->nr_cpus)
-			continue;
-		saturated |= irq_balance_cost(w, irq->load, w->pos[irq->cpu]) >= SATURATES;
-		if (!irq->state->heavy)
-			light[w->pos[irq->cpu]] += irq->load;
-	}
-	for (pos = 0; pos < w->nr_cpus && saturated; pos++) {
-		wait = min(light[pos], IRQ_BALANCE_FULL);
-		w->fixed[pos] += div_u64(IRQ_BALANCE_FULL / 4 * wait,
-					 wait + IRQ_BALANCE_FULL / 1000);
-	}
 }
 
 /* How far off a load may be; a pass that the user asked for assumes no error */
@@ -278,142 +324,107 @@ static int irq_balance_heavier(const void *a, const void *b)
 	return cmp_int(y->load, x->load) ?: cmp_int(x->irq, y->irq);
 }
 
-/* Sorts the machine into what may be moved and what is given */
-static void irq_balance_collect(struct irq_balance *bal, u64 now, struct irq_balance_cpu *cpus)
+/* Takes in the CPUs, and adds up what each has to do */
+static void irq_balance_collect_cpus(struct irq_balance *bal, u64 now)
+{
+	struct irq_balance_work *w = bal->work;
+	const struct irq_balance_irq *irq;
+	u32 pos;
+
+	irq_balance_order(w);
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		struct irq_balance_slot *slot = &w->slots[pos];
+		const struct irq_balance_cpu *cpu = &w->cpus[slot->cpu];
+
+		slot->scale = (IRQ_BALANCE_CAPACITY << IRQ_BALANCE_SCALE_SHIFT) / cpu->capacity;
+		slot->fixed = cpu->base.mean;
+		slot->fixed_error = irq_balance_error(bal, &cpu->base);
+		slot->room = cpu->usable && now >= cpu->full_until;
+		slot->load = cpu->base.mean;
+		slot->light = 0;
+	}
+	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
+		struct irq_balance_slot *slot;
+		u64 cost;
+
+		if (irq->cpu >= w->nr_cpus)
+			continue;
+		slot = &w->slots[w->cpus[irq->cpu].pos];
+		cost = irq_balance_cost(w, irq->load, w->cpus[irq->cpu].pos);
+		slot->load += cost;
+		slot->light += irq->state->heavy ? 0 : cost;
+	}
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		struct irq_balance_slot *slot = &w->slots[pos];
+		u64 light = min(slot->light, IRQ_BALANCE_FULL);
+
+		w->cpus[slot->cpu].load = slot->load;
+		slot->wait = div_u64(IRQ_BALANCE_FULL / 4 * light, light + IRQ_BALANCE_FULL / 1000);
+	}
+}
+
+/* Sorts the interrupts into what may be moved and what is given */
+static void irq_balance_collect(struct irq_balance *bal, u64 now)
 {
 	struct irq_balance_work *w = bal->work;
 	struct irq_balance_irq *irq;
 	u32 pos;
 
-	irq_balance_order(w);
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		const struct irq_balance_cpu *cpu = &cpus[w->cpu[pos]];
-
-		w->scale[pos] = (IRQ_BALANCE_CAPACITY << IRQ_BALANCE_SCALE_SHIFT) / cpu->capacity;
-		w->fixed[pos] = cpu->base.mean;
-		w->error[pos] = irq_balance_error(bal, &cpu->base);
-		w->flags[pos] = cpu->usable && now >= cpu->full_until ? IRQ_BALANCE_ROOM : 0;
-	}
 	w->nr = 0;
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		struct irq_balance_state *st = irq->state;
-		u64 error = irq_balance_error(bal, &st->load);
-		bool allowed;
+		u64 error = irq_balance_error(bal, &st->load), follows;
+		struct irq_balance_slot *slot;
+		bool allowed, crowded;
 
 		for (pos = 0; st->away && pos < w->nr_cpus;
-		     pos = w->domain[IRQ_BALANCE_NODE][pos].end) {
-			if (cpus[w->cpu[pos]].node == irq->node)
-				w->flags[pos] |= IRQ_BALANCE_AWAY;
-		}
+		     pos = w->domains[IRQ_BALANCE_NODE][pos].end)
+			w->domains[IRQ_BALANCE_NODE][pos].away |=
+				w->cpus[w->slots[pos].cpu].node == irq->node;
 		if (irq->cpu >= w->nr_cpus)
 			continue;
-		pos = w->pos[irq->cpu];
-		allowed = irq->allowed && cpus[irq->cpu].usable && test_bit(irq->cpu, irq->allowed);
+		pos = w->cpus[irq->cpu].pos;
+		slot = &w->slots[pos];
+		follows = irq_balance_learn(bal, irq);
+		allowed = irq->allowed && w->cpus[irq->cpu].usable &&
+			  test_bit(irq->cpu, irq->allowed);
+		crowded = slot->light >= CROWDED && irq->allowed;
+		bal->busy |= crowded;
+		crowded &= slot->load >= NEARLY_FULL && st->load.age_ms >= IRQ_BALANCE_STEP_MS &&
+			   irq->load >= irq_balance_heavy(w->set) >> CROWD_SHIFT;
 		if (!irq->allowed)
 			st->why = IRQ_BALANCE_WHY_FIXED;
-		else if (!st->heavy)
+		else if (!st->heavy && !crowded)
 			st->why = IRQ_BALANCE_WHY_LIGHT;
 		else if (now < st->hold)
 			st->why = st->refused ? IRQ_BALANCE_WHY_FAILED : IRQ_BALANCE_WHY_RESTING;
 		else if (bal->program)
 			st->why = IRQ_BALANCE_WHY_PROGRAM;
 		/* With a program, the planner places what may not stay, and nothing else */
-		if (!st->heavy || !irq->allowed || (allowed && (bal->program || now < st->hold))) {
-			w->fixed[pos] += irq_balance_cost(w, irq->load, pos);
-			w->error[pos] += irq_balance_cost(w, error, pos);
+		if (!(st->heavy || crowded) || !irq->allowed ||
+		    (allowed && (bal->program || now < st->hold))) {
+			slot->fixed += irq_balance_cost(w, irq->load, pos);
+			slot->fixed_error += irq_balance_cost(w, error, pos);
 			continue;
 		}
+		follows = min(follows, slot->fixed);
+		slot->fixed -= follows;
 		w->items[w->nr++] = (struct irq_balance_item) {
-			.load = irq->load, .error = error, .allowed = irq->allowed,
-			.irq = irq - w->irqs, .home = pos, .node = irq->node,
+			.load = irq->load + ((follows << IRQ_BALANCE_SCALE_SHIFT) / slot->scale),
+			.error = error, .allowed = irq->allowed, .irq = irq - w->irqs,
+			.home = pos, .place = pos, .node = irq->node,
+			.stay = allowed, .why = IRQ_BALANCE_WHY_BEST,
+			.hint = irq->hint && irq->hint <= w->nr_cpus ?
+				w->cpus[irq->hint - 1].pos : IRQ_BALANCE_NOWHERE,
+			.vain = follows >= irq_balance_need(w, slot->load),
 		};
 	}
-	irq_balance_home(w);
-	for (pos = 0; pos < w->nr_cpus; pos++)
-		cpus[w->cpu[pos]].load = w->load[pos];
-	irq_balance_add_waiting(w);
+	for (pos = 0; pos < w->nr_cpus; pos++) {
+		struct irq_balance_slot *slot = &w->slots[pos];
+
+		slot->fixed_error = irq_balance_product(slot->fixed_error, slot->fixed_error);
+	}
 	sort(w->items, w->nr, sizeof(*w->items), irq_balance_heavier, NULL);
-}
-
-static u32 irq_balance_root(struct irq_balance_work *w, u32 pos)
-{
-	while (w->root[pos] != pos) {
-		w->root[pos] = w->root[w->root[pos]];
-		pos = w->root[pos];
-	}
-	return pos;
-}
-
-static bool irq_balance_is_near(const struct irq_balance_work *w,
-				const struct irq_balance_item *it, u32 pos)
-{
-	return it->node < 0 || w->cpus[w->cpu[pos]].node == it->node;
-}
-
-/* In units of 2^10 ns/s, so that the squares of thousands fit 64 bits */
-static u64 irq_balance_product(u64 a, u64 b)
-{
-	return min(a >> 10, 1ULL << 24) * min(b >> 10, 1ULL << 24);
-}
-
-/* Whether moves gain enough, with their errors: together for all CPUs that they connect */
-static void irq_balance_assess(struct irq_balance_work *w)
-{
-	struct irq_balance_item *it, *end = w->items + w->nr;
-	struct irq_balance_touch *t;
-	u32 pos;
-
-	memset(w->touch, 0, w->nr_cpus * sizeof(*w->touch));
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		w->root[pos] = pos;
-		w->before[pos] = w->fixed[pos];
-	}
-	for (it = w->items; it < end; it++) {
-		w->before[it->home] += irq_balance_cost(w, it->load, it->home);
-		w->root[irq_balance_root(w, it->place)] = irq_balance_root(w, it->home);
-	}
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		t = &w->touch[irq_balance_root(w, pos)];
-		if (w->before[pos] >= t->before) {
-			t->before = w->before[pos];
-			t->worst = pos;
-		}
-	}
-	/* The squares of the errors, before and after */
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		t = &w->touch[irq_balance_root(w, pos)];
-		w->before[pos] = irq_balance_product(w->error[pos], w->error[pos]);
-		w->after[pos] = w->before[pos];
-		w->common[pos] = t->worst == pos ? w->before[pos] : 0;
-		t->worth = true;
-	}
-	for (it = w->items; it < end; it++) {
-		u64 before = irq_balance_cost(w, it->error, it->home);
-		u64 after = irq_balance_cost(w, it->error, it->place);
-
-		t = &w->touch[irq_balance_root(w, it->home)];
-		w->before[it->home] += irq_balance_product(before, before);
-		w->after[it->place] += irq_balance_product(after, after);
-		/* On both sides only the difference counts: (a - b)^2 = a^2 + b^2 - 2ab */
-		if (t->worst == it->home)
-			w->common[it->place] += irq_balance_product(before, after);
-		if (it->place == it->home)
-			continue;
-		t->forced |= irq_balance_is_forbidden(w, it);
-		if (!irq_balance_is_near(w, it, it->home) && irq_balance_is_near(w, it, it->place))
-			t->near += irq_balance_cost(w, it->load, it->home);
-	}
-	for (pos = 0; pos < w->nr_cpus; pos++) {
-		u64 need, error;
-
-		t = &w->touch[irq_balance_root(w, pos)];
-		t->after = max(t->after, w->load[pos]);
-		need = w->load[pos] + irq_balance_need(w, t->before);
-		error = w->before[t->worst] + w->after[pos] - 2 * w->common[pos];
-		if (t->before < need ||
-		    irq_balance_product(t->before - need, t->before - need) < error)
-			t->worth = false;
-	}
 }
 
 /* Why an item is left where it is: the CPUs that its node keeps it from come first */
@@ -422,72 +433,34 @@ static enum irq_balance_why irq_balance_why_home(const struct irq_balance_work *
 {
 	u32 i, pos;
 
+	if (it->vain)
+		return IRQ_BALANCE_WHY_VAIN;
+	if (it->why != IRQ_BALANCE_WHY_BEST)
+		return it->why;
 	for (i = 0; i < w->nr_cpus; i++) {
 		pos = (it->end + i) % w->nr_cpus;
-		if (pos != it->home && (w->flags[pos] & IRQ_BALANCE_ROOM) &&
-		    test_bit(w->cpu[pos], it->allowed))
+		if (pos != it->home && w->slots[pos].room &&
+		    test_bit(w->slots[pos].cpu, it->allowed))
 			return i < w->nr_cpus - (it->end - it->first) ?
 			       IRQ_BALANCE_WHY_NODE : IRQ_BALANCE_WHY_BEST;
 	}
 	return IRQ_BALANCE_WHY_FULL;
 }
 
-/* Keeps of a placement what is worth it; returns the number of moves */
-static unsigned int irq_balance_judge(struct irq_balance *bal)
+static bool irq_balance_is_near(const struct irq_balance_work *w,
+				const struct irq_balance_item *it, u32 pos)
 {
-	struct irq_balance_work *w = bal->work;
-	unsigned int moves = 0;
-	struct irq_balance_item *it;
-
-	irq_balance_assess(w);
-	bal->before = 0;
-	bal->after = 0;
-	for (it = w->items; it < w->items + w->nr; it++) {
-		const struct irq_balance_touch *t = &w->touch[irq_balance_root(w, it->home)];
-		struct irq_balance_state *st = w->irqs[it->irq].state;
-		u64 need = irq_balance_need(w, t->before);
-
-		if (it->place == it->home) {
-			if (!it->rejected)
-				st->why = irq_balance_why_home(w, it);
-			continue;
-		}
-		if (t->forced || t->worth || (t->near && t->near >= need)) {
-			bal->before = max(bal->before, t->before);
-			bal->after = max(bal->after, t->after);
-			moves++;
-			continue;
-		}
-		st->why = t->before >= t->after + need ? IRQ_BALANCE_WHY_NOISE :
-							 IRQ_BALANCE_WHY_GAIN;
-		it->rejected = true;
-		it->place = it->home;
-	}
-	return moves;
-}
-
-/* Finds a placement that is worth its moves */
-static void irq_balance_search(struct irq_balance *bal)
-{
-	struct irq_balance_work *w = bal->work;
-	bool hope = irq_balance_place(w);
-
-	if (irq_balance_judge(bal) || !hope)
-		return;
-	/* Moves that are worth it may be connected with others that are not */
-	irq_balance_home(w);
-	irq_balance_settle(w);
-	irq_balance_judge(bal);
+	return it->node < 0 || w->cpus[w->slots[pos].cpu].node == it->node;
 }
 
 static enum irq_balance_why irq_balance_reason(const struct irq_balance_work *w,
 					       const struct irq_balance_item *it)
 {
-	if (irq_balance_is_forbidden(w, it))
+	if (!it->stay)
 		return IRQ_BALANCE_WHY_AFFINITY;
 	if (!irq_balance_is_near(w, it, it->home) && irq_balance_is_near(w, it, it->place))
 		return IRQ_BALANCE_WHY_LOCALITY;
-	if (w->scale[it->place] < w->scale[it->home])
+	if (w->slots[it->place].scale < w->slots[it->home].scale)
 		return IRQ_BALANCE_WHY_CAPACITY;
 	return IRQ_BALANCE_WHY_IMBALANCE;
 }
@@ -505,10 +478,28 @@ void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsig
 	irq->target = cpu;
 	irq->reason = reason;
 	irq->gain = bal->before - min(bal->before, bal->after);
+	irq->state->from = irq->cpu;
+	irq->state->left = bal->work->cpus[irq->cpu].base.mean;
+	irq->state->found = bal->work->cpus[cpu].base.mean;
 	irq->state->target = cpu;
 	irq->state->planned = reason;
 	irq->state->why = reason;
 	bal->nr_moves++;
+}
+
+/* The load of a CPU, less the wait of light interrupts that it counts with */
+static u64 irq_balance_without_wait(const struct irq_balance_work *w, u32 pos)
+{
+	const struct irq_balance_slot *slot = &w->slots[pos];
+	const struct irq_balance_item *it;
+	u64 load = slot->load;
+
+	hlist_for_each_entry(it, &slot->items, at) {
+		if (irq_balance_cost(w, it->load, pos) < IRQ_BALANCE_SATURATES)
+			break;
+		load -= slot->wait;
+	}
+	return load;
 }
 
 /* Asks for the moves of the placement */
@@ -517,14 +508,28 @@ static void irq_balance_publish(struct irq_balance *bal)
 	struct irq_balance_work *w = bal->work;
 	struct irq_balance_item *it;
 
+	bal->before = 0;
+	bal->after = 0;
+	for (it = w->items; it < w->items + w->nr; it++) {
+		const struct irq_balance_slot *old = &w->slots[it->home];
+		const struct irq_balance_slot *new = &w->slots[it->place];
+
+		if (it->place == it->home) {
+			w->irqs[it->irq].state->why = irq_balance_why_home(w, it);
+			continue;
+		}
+		bal->before = max3(bal->before, w->cpus[old->cpu].load, w->cpus[new->cpu].load);
+		bal->after = max3(bal->after, irq_balance_without_wait(w, it->home),
+				  irq_balance_without_wait(w, it->place));
+	}
 	for (it = w->items; it < w->items + w->nr; it++) {
 		if (it->place != it->home)
-			irq_balance_ask(bal, &w->irqs[it->irq], w->cpu[it->place],
+			irq_balance_ask(bal, &w->irqs[it->irq], w->slots[it->place].cpu,
 					irq_balance_reason(w, it));
 	}
 }
 
-/* Sets when the next pass comes, and what starts one if there is no timer */
+/* Sets when the next pass comes, and what starts one before that */
 static void irq_balance_pace(struct irq_balance *bal, u64 now, bool changes)
 {
 	const struct irq_balance_settings *set = bal->work->set;
@@ -533,11 +538,10 @@ static void irq_balance_pace(struct irq_balance *bal, u64 now, bool changes)
 	if (changes)
 		ms = least;
 	else if (bal->busy)
-		ms = clamp(2 * bal->interval_ms, least, 4 * least);
+		ms = clamp(2 * bal->interval_ms, least, (bal->swings ? SWINGING : SETTLED) * least);
 	bal->interval_ms = ms;
 	bal->next = ms ? now + irq_balance_ns(ms) : IRQ_BALANCE_NO_TIMER;
-	bal->limit = ms ? 0 : div_u64(IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL,
-				      irq_balance_heavy_load(set));
+	bal->limit = div_u64(IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL, irq_balance_heavy(set));
 }
 
 /**
@@ -568,13 +572,16 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 
 	if (bal->last && elapsed < IRQ_BALANCE_WINDOW_MIN)
 		elapsed = 0;
+	/* After a start or a change look until loads are known */
+	if (bal->kicked || bal->changed || !bal->last)
+		bal->probe = 4;
+	bal->probe -= !!bal->probe;
 	if (elapsed)
 		WRITE_ONCE(bal->last, now);
-	bal->probe = bal->kicked ? 2 : bal->probe - !!bal->probe;
-	bal->kicked = false;
 	bal->nr_moves = 0;
 	bal->nr_heavy = 0;
 	bal->busy = false;
+	bal->swings = false;
 	w->set = set;
 	w->cpus = cpus;
 	w->irqs = irqs;
@@ -586,15 +593,27 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 		changes |= irq_balance_measure(bal, elapsed, &irqs[i]);
 		irq_balance_arrive(bal, now, &irqs[i]);
 	}
-	irq_balance_collect(bal, now, cpus);
-
-	irq_balance_search(bal);
+	irq_balance_collect_cpus(bal, now);
+	irq_balance_collect(bal, now);
+	irq_balance_place(w);
 	irq_balance_publish(bal);
 	if (bal->program) {
 		/* Its moves have no gain that is known */
 		bal->after = bal->before;
 		bal->program->plan(bal, now);
 	}
+
+	/* A kick for nothing: the next one is not listened to for a while */
+	if (bal->nr_moves) {
+		bal->false_alarms = 0;
+		bal->calm = 0;
+	} else if (bal->kicked) {
+		bal->false_alarms = min(bal->false_alarms + 1, CALM_MAX);
+		bal->calm = now + (irq_balance_ns(CALM_MS) << bal->false_alarms);
+	}
+	for (i = 0; i < nr_irqs; i++)
+		irq_balance_set_alarm(bal, now, &irqs[i]);
+	bal->kicked = false;
 	bal->asked = false;
 	bal->changed = false;
 

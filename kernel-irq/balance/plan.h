@@ -23,7 +23,7 @@ struct irq_balance_work;
  *
  *   heavy		per mille of a CPU of capacity 1024 from which an interrupt is heavy
  *   min_gain		per mille of a CPU's load that a plan has to gain
- *   interval_ms	between passes while something changes, four times that otherwise
+ *   interval_ms	between passes while something changes, up to forty times that otherwise
  */
 #define IRQ_BALANCE_SETTINGS(x)	\
 	x(heavy,	20,  1,  1000)	\
@@ -38,6 +38,9 @@ struct irq_balance_settings {
 #define IRQ_BALANCE_DEFAULT(name, def, ...) .name = def,
 #define IRQ_BALANCE_DEFAULTS	\
 	(struct irq_balance_settings) { IRQ_BALANCE_SETTINGS(IRQ_BALANCE_DEFAULT) }
+
+/* Interrupts that a pass moves at most */
+#define IRQ_BALANCE_MOVES_MAX	64U
 
 /* &irq_balance.next if no timer is needed */
 #define IRQ_BALANCE_NO_TIMER	(~0ULL)
@@ -55,6 +58,7 @@ struct irq_balance_settings {
 	x(LIGHT,	"light")	/* stays: below the share that is heavy */\
 	x(GAIN,		"gain")		/* stays: would gain less than min_gain */\
 	x(NOISE,	"noise")	/* stays: the loads may be off by the gain */\
+	x(VAIN,		"vain")		/* stays: base load follows it, no gain */\
 	x(RESTING,	"resting")	/* stays: it moved recently */		\
 	x(FAILED,	"failed")	/* stays: moves of it had no effect */	\
 	x(NODE,		"node")		/* stays: its device's node holds it */	\
@@ -67,14 +71,25 @@ enum irq_balance_why {
 	IRQ_BALANCE_NR_WHYS
 };
 
+/* The load of an interrupt that starts a pass before the timer does: see irq_load_rises() */
+struct irq_balance_alarm {
+	u32	quantum;	/* charged ns after which a window closes, 0: there is no alarm */
+	u32	limit;		/* IRQ_LOAD_QUANTUM ns in less time than this are too much */
+};
+
 /*
  * State of one interrupt, kept from pass to pass. The kernel keeps one for each, zeroed
  * at first. Only irq_balance_pass() writes; others may read single members locklessly.
  */
 struct irq_balance_state {
 	struct irq_balance_average	load;	/* on a CPU of capacity 1024 */
+	struct irq_balance_alarm	alarm;	/* out: the load that is worth a pass */
 	u64	moved;		/* clock (ns) of the pass that saw its last move done, 0: never */
 	u64	hold;		/* clock (ns) until which it is left where it is */
+	u64	follows;	/* base load (ns/s) that went with it when it moved */
+	u64	left;		/* base load of the CPU that it left then, before */
+	u64	found;		/* base load of the CPU that it came to, before */
+	u32	from;		/* the CPU that it left, beyond the array: none */
 	u32	generation;	/* &irq_balance.generation that the rest belongs to */
 	u32	cpu;		/* where the last pass saw it */
 	u32	target;		/* where it was asked to go */
@@ -95,12 +110,15 @@ struct irq_balance_state {
 struct irq_balance_cpu {
 	/* in: cumulative ns of softirqs that belong to no interrupt that is handed in */
 	u64		time;
-	u32		capacity;	/* in: 1..1024, as arch_scale_cpu_capacity() */
+	u64		tasks;		/* in: time that tasks take of it, ns/s */
+	u32		capacity;	/* in: 1..1024, what throttling leaves */
+	int		priority;	/* in: the higher the better, where capacities are equal */
 	int		node;		/* in: NUMA node or -1 */
 	unsigned int	package;	/* in: these three are numbered machine-wide */
 	unsigned int	llc;		/* in: CPUs that share the last-level cache */
 	unsigned int	core;		/* in: SMT siblings have the same one */
 	bool		usable;		/* in: may be given interrupts */
+	u32		pos;		/* kept: see &struct irq_balance_slot */
 	u64		full_until;	/* in: clock (ns) until which it gets no more interrupts */
 	struct irq_balance_average base; /* kept: its load that belongs to no interrupt */
 	u64		load;		/* out: ns/s, all interrupts included; 1e9: it is full */
@@ -116,6 +134,7 @@ struct irq_balance_irq {
 	u64			thread;	/* in: the part of @time in threads, for programs */
 	u8			status;	/* in: why @allowed is NULL, for programs and traces */
 	bool			changed; /* in: the user's mask has changed: no rest */
+	unsigned int		hint;	/* in: 1 + the CPU that its driver prefers, 0: none */
 	const unsigned long	*allowed; /* in: CPUs of the user's mask, NULL: may not move */
 	struct irq_balance_state *state;
 	u64			load;	/* out: ns/s on a CPU of capacity 1024 */
@@ -142,17 +161,27 @@ struct irq_balance {
 	u64		after;		/* the same with its moves done, as predicted */
 	u32		generation;	/* of irq_balance_init(): older states are void */
 	u32		interval_ms;	/* from the last pass to the next, 0: no timer */
-	u32		limit;		/* see irq_load_rises(): starts the next pass, 0: none */
+	u64		calm;		/* clock (ns) until which alarms are off */
+	u64		vain;		/* interrupts that base load was seen to follow */
+	u32		limit;		/* see irq_load_rises(), of those without an alarm */
 	unsigned int	nr_heavy;	/* heavy interrupts at the last pass, movable or not */
 	unsigned int	nr_moves;	/* moves that the last pass asked for */
+	unsigned int	false_alarms;	/* kicks in a row that led to no move */
 	unsigned int	probe;		/* passes to make after a kick with nothing heavy yet */
-	bool		busy;		/* an interrupt takes as much as a heavy one */
+	bool		busy;		/* one that may be moved takes as much as a heavy one */
+	bool		swings;		/* the load of one of these does */
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */
 	bool		kicked;		/* the charge path asked for this pass */
 	bool		changed;	/* the CPUs, or the program: no rest */
 	bool		asked;		/* the user asked: no rest, loads are taken as exact */
 };
+
+/* The load from which on an interrupt is heavy, ns/s */
+static inline u64 irq_balance_heavy(const struct irq_balance_settings *set)
+{
+	return (u64)set->heavy * (IRQ_BALANCE_FULL / 1000);
+}
 
 const char *irq_balance_why_name(enum irq_balance_why why);
 size_t irq_balance_set_work(struct irq_balance *bal, void *mem, unsigned int nr_irqs,

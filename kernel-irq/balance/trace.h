@@ -39,14 +39,15 @@ TRACE_EVENT(irq_balance_settings,
 );
 
 /*
- * A CPU at a pass: its softirq time so far that belongs to no interrupt (ns), and its
- * relative load, all interrupts included (ns/s). The values of an offline one may be old.
+ * A CPU at a pass: its softirq time so far that belongs to no interrupt (ns), its relative
+ * load, all interrupts included, and what tasks take (ns/s). An offline one's may be old.
  */
 TRACE_EVENT(irq_balance_cpu,
 	    TP_PROTO(unsigned int cpu, const struct irq_balance_cpu *c, bool online),
 	    TP_ARGS(cpu, c, online),
 	    TP_STRUCT__entry(__field(u64, time)
 			     __field(u64, load)
+			     __field(u64, tasks)
 			     __field(unsigned int, cpu)
 			     __field(int, node)
 			     __field(unsigned int, package)
@@ -57,6 +58,7 @@ TRACE_EVENT(irq_balance_cpu,
 			     __field(bool, usable)),
 	    TP_fast_assign(__entry->time = c->time;
 			   __entry->load = c->load;
+			   __entry->tasks = c->tasks;
 			   __entry->cpu = cpu;
 			   __entry->node = c->node;
 			   __entry->package = c->package;
@@ -66,10 +68,10 @@ TRACE_EVENT(irq_balance_cpu,
 			   __entry->online = online;
 			   __entry->usable = c->usable;
 	    ),
-	    TP_printk("cpu=%u node=%d package=%u llc=%u core=%u capacity=%u online=%d usable=%d time=%llu load=%llu",
+	    TP_printk("cpu=%u node=%d package=%u llc=%u core=%u capacity=%u online=%d usable=%d time=%llu load=%llu tasks=%llu",
 		      __entry->cpu, __entry->node, __entry->package, __entry->llc,
 		      __entry->core, __entry->capacity, __entry->online, __entry->usable,
-		      __entry->time, __entry->load)
+		      __entry->time, __entry->load, __entry->tasks)
 );
 
 /* An interrupt with a load, as a pass handed it to the planner */
