@@ -174,6 +174,7 @@ static void print(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy
 int main(int argc, char **argv)
 {
 	struct figures fig;
+	bool bad = false;
 	unsigned int n;
 
 	if (argc == 4 && !strcmp(argv[1], "small")) {
@@ -190,32 +191,25 @@ int main(int argc, char **argv)
 	puts("One pass from all interrupts on one CPU, minimum of 20.\n"
 	     "Loads are per mille of a CPU.\n"
 	     "  CPUs   irqs  heavy        us  moves    before   after   mean");
-	run(1024, 4096, 600, false, ROUNDS, &fig);
-	print(1024, 4096, 600, &fig);
-	if (fig.usec >= 10000) {
-		puts("FAIL: more than 1 ms");
-		return 1;
-	}
-	run(1024, 4096, 600, true, ROUNDS, &fig);
-	print(1024, 4096, 600, &fig);
-	if (fig.usec >= 10000) {
-		puts("FAIL: more than 1 ms");
-		return 1;
+	for (n = 0; n < 2; n++) {
+		run(1024, 4096, 600, n, ROUNDS, &fig);
+		print(1024, 4096, 600, &fig);
+		bad |= fig.usec >= 10000;
 	}
 	puts("Growth with the interrupts, all heavy, devices in nodes, which let go of\n"
 	     "them when 8192 fill the machine:");
 	for (n = 64; n <= 8192; n *= 2) {
 		run(1024, n, n, true, ROUNDS, &fig);
 		print(1024, n, n, &fig);
-	}
-	if (fig.usec >= 100000) {
-		puts("FAIL: more than 10 ms");
-		return 1;
+		bad |= fig.usec >= 50000;
 	}
 	puts("The same on 16 CPUs:");
 	for (n = 64; n <= 8192; n *= 2) {
 		run(16, n, n, true, ROUNDS, &fig);
 		print(16, n, n, &fig);
+		bad |= fig.usec >= 50000;
 	}
-	return 0;
+	if (bad)
+		puts("FAIL: more than 1 ms for 600 heavy ones, or than 5 ms for more");
+	return bad;
 }

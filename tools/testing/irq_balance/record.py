@@ -35,7 +35,7 @@ LOAD_MAX, BASE_MAX = 2**33 - 1, 10**9
 # The events, with their words in the order in which the kernel prints them
 EVENTS = {name: words.split() for name, words in {
     'settings': 'heavy min_gain interval_ms program', 'fail': 'irq to error', 'irq': 'irq cpu node time load status mask',
-    'cpu': 'cpu node package llc core capacity online usable time load',
+    'cpu': 'cpu node package llc core capacity online usable time load tasks',
     'plan': 'now heavy worst planned moves next_ms generation asked',
     'move': 'irq from to reason load gain', 'propose': 'irq from to reason load gain'}.items()}
 # Numbers that the kernel writes and replay takes; all others have 64 bits
@@ -256,7 +256,7 @@ def convert(text, where):
     out = ['# Recorded: %d passes' % len(found)]
     out.append('# set ' + ' '.join('%s=%s' % pair for pair in found[0].settings.items()))
     out += machine.lines()
-    loads, bases, masks, ms = {}, {}, {i: machine.mask(v, int(v['cpu'])) for i, v in machine.irqs.items()}, -1
+    loads, bases, tasks, masks, ms = {}, {}, {}, {i: machine.mask(v, int(v['cpu'])) for i, v in machine.irqs.items()}, -1
     online = set(machine.cpus)
     for number, one in enumerate(found):
         # At least one apart, as epochs have to be
@@ -273,6 +273,11 @@ def convert(text, where):
                     int(value['cpu']) in bits(value['mask'], machine.cpus):
                 out.append('mask %d %s' % (irq, mask))
                 masks[irq] = mask
+        for cpu in sorted(machine.cpus):
+            value = min(int(one.cpus[cpu]['tasks']), BASE_MAX) if cpu in one.cpus else 0
+            if value != tasks.get(cpu, 0):
+                tasks[cpu] = value
+                out.append('tasks %d %d' % (cpu, value))
         if number + 1 < len(found):
             load, base = rates(machine, one, found[number + 1])
             for irq in sorted(machine.irqs):

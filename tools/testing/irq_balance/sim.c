@@ -20,6 +20,7 @@
 /**
  * struct sim_irq - an interrupt in the simulation
  * @load:	ns/s on a CPU of capacity 1024
+ * @follows:	ns/s of base load on its CPU
  * @cpu:	index of the CPU that it is delivered to, or NOWHERE
  * @mask:	the user's mask
  * @time:	cumulative ns that were charged
@@ -30,6 +31,7 @@
  */
 struct sim_irq {
 	u64				load;
+	u64				follows;
 	unsigned int			cpu;
 	const unsigned long		*mask;
 	u64				time;
@@ -42,12 +44,14 @@ struct sim_irq {
 /**
  * struct sim_cpu - a CPU in the simulation
  * @base:	ns/s of its own
+ * @tasks:	ns/s that tasks take of it
  * @time:	cumulative ns of its own
  * @rest:	remainder below one ns, in ns/1000
  * @online:	whether it is online
  */
 struct sim_cpu {
 	u64	base;
+	u64	tasks;
 	u64	time;
 	u64	rest;
 	bool	online;
@@ -103,11 +107,16 @@ static void accrue(u64 *time, u64 *rest, u64 rate, u64 ms)
 	*rest %= 1000;
 }
 
+/* Charged time (ns) after which its window closes. */
+static u64 quantum(const struct sim_irq *irq)
+{
+	return irq->state.alarm.quantum ? irq->state.alarm.quantum : IRQ_LOAD_QUANTUM;
+}
+
 /* Clock (ns) when the present quantum is full at this rate. */
 static u64 quantum_full(const struct sim *s, const struct sim_irq *irq, u64 rate)
 {
-	u64 left = irq->charged < IRQ_LOAD_QUANTUM ?
-		   IRQ_LOAD_QUANTUM - irq->charged : 0;
+	u64 left = irq->charged < quantum(irq) ? quantum(irq) - irq->charged : 0;
 
 	return clock_ns(s->now) + left * NSEC_PER_SEC / rate;
 }
@@ -123,10 +132,12 @@ static void advance(struct sim *s, u64 ms)
 		u64 rate = rate_of(s, i), full, each;
 
 		accrue(&irq->time, &irq->rest, rate, span);
+		if (irq->cpu != NOWHERE)
+			accrue(&s->cpus[irq->cpu].time, &s->cpus[irq->cpu].rest, irq->follows, span);
 		if (!rate)
 			continue;
 		full = quantum_full(s, irq, rate);
-		each = (u64)IRQ_LOAD_QUANTUM * NSEC_PER_SEC / rate;
+		each = quantum(irq) * NSEC_PER_SEC / rate;
 		if (full > clock_ns(ms)) {
 			irq->charged += rate * (span / 1000) +
 					rate * (span % 1000) / 1000;
@@ -155,14 +166,15 @@ static u64 next_kick(const struct sim *s)
 	for (i = 0; i < s->load->nr_irqs; i++) {
 		const struct sim_irq *irq = &s->irqs[i];
 		u64 rate = rate_of(s, i), full, each;
+		u32 limit = irq->state.alarm.limit;
 
-		if (!rate)
+		if (!rate || !irq->state.alarm.quantum)
 			continue;
 		full = quantum_full(s, irq, rate);
-		each = (u64)IRQ_LOAD_QUANTUM * NSEC_PER_SEC / rate;
-		if (irq_load_rises(IRQ_LOAD_QUANTUM, full - irq->since, s->bal.limit))
+		each = quantum(irq) * NSEC_PER_SEC / rate;
+		if (irq_load_rises(quantum(irq), full - irq->since, limit))
 			first = min(first, full);
-		else if (irq_load_rises(IRQ_LOAD_QUANTUM, each, s->bal.limit))
+		else if (irq_load_rises(quantum(irq), each, limit))
 			first = min(first, full + each);
 	}
 	if (first == ~0ULL)
@@ -239,6 +251,12 @@ static void event(struct sim *s, const struct workload_event *ev)
 	case WORKLOAD_BASE:
 		s->cpus[ev->index].base = ev->value;
 		break;
+	case WORKLOAD_TASKS:
+		s->cpus[ev->index].tasks = ev->value;
+		break;
+	case WORKLOAD_FOLLOWS:
+		s->irqs[ev->index].follows = ev->value;
+		break;
 	case WORKLOAD_MASK:
 		s->irqs[ev->index].mask = ev->mask;
 		if (s->irqs[ev->index].cpu == NOWHERE ||
@@ -275,7 +293,7 @@ static u64 load_of(const struct sim *s, unsigned int cpu)
 
 	for (i = 0; i < s->load->nr_irqs; i++) {
 		if (s->irqs[i].cpu == cpu)
-			load += rate_of(s, i);
+			load += rate_of(s, i) + s->irqs[i].follows;
 	}
 	return load;
 }
@@ -336,6 +354,7 @@ static void one_pass(struct sim *s, bool kicked)
 		struct irq_balance_cpu *cpu = &s->in_cpus[i];
 
 		cpu->time = s->cpus[i].time;
+		cpu->tasks = s->cpus[i].tasks;
 		cpu->usable = s->cpus[i].online && !load->cpus[i].isolated &&
 			      (!s->opt->cpus || test_bit(i, s->opt->cpus));
 	}

@@ -19,8 +19,11 @@ static void test_averages(void)
 	}
 	EXPECT_EQ(avg.mean, 100000000);
 	EXPECT_EQ(avg.dev, 0);
-	/* An eighth, as nothing else is known; half of that after 20 s. */
-	EXPECT_EQ(irq_balance_average_error(&avg), 6250000);
+	/* An eighth, as nothing else is known; nothing of that after 5 s. */
+	EXPECT_EQ(irq_balance_average_error(&avg), 0);
+	avg.age_ms = 4000;
+	EXPECT_EQ(irq_balance_average_error(&avg), 2500000);
+	avg.age_ms = 20000;
 	/* One that goes up and down by a fifth deviates by about that ... */
 	for (i = 0; i < 1000; i++) {
 		total += i / 30 % 2 ? 12000000 : 8000000;
@@ -29,7 +32,7 @@ static void test_averages(void)
 	EXPECT(avg.mean > 95000000 && avg.mean < 105000000);
 	EXPECT(avg.dev > 8000000 && avg.dev < 20000000);
 	/* ... and is off by up to three times that. */
-	EXPECT(irq_balance_average_error(&avg) > 3 * avg.dev);
+	EXPECT(irq_balance_average_error(&avg) >= 3 * avg.dev);
 	EXPECT(irq_balance_average_error(&avg) < 4 * avg.dev);
 	/* Twice that in the first 2.5 s. */
 	avg.age_ms = 2499;
@@ -153,7 +156,7 @@ static void test_average_model(void)
 			rate = min(ns * 1e6 / us, (double)IRQ_BALANCE_LOAD_MAX) * capacity / 1024;
 			model_update(&m, rate, ms);
 			error = (m.age < 2500 ? 2 : 1) *
-				(3 * m.dev + m.mean / 8 * 20000 / (20000 + m.age));
+				(3 * m.dev + m.mean / 8 * max(5000 - m.age, 0.) / 5000);
 			EXPECT(close_to(avg.mean, m.mean));
 			EXPECT(close_to(avg.dev, m.dev));
 			EXPECT(close_to(irq_balance_average_error(&avg) / 8, error / 8));

@@ -27,7 +27,7 @@ def events(move='irq=24 from=0 to=1', asked=None, at=3, generation=1):
         yield t, 'settings', SETTINGS
         for c in 0, 1:
             yield t, 'cpu', ('cpu=%d node=0 package=%d llc=%d core=%d capacity=1024 online=1 usable=1 '
-                             'time=%d load=0') % (c, c, c, c, 1000 * number)
+                             'time=%d load=0 tasks=%d') % (c, c, c, c, 1000 * number, 5000000 * c)
         for irq in 24, 25:
             yield t, 'irq', 'irq=%d cpu=%d node=-1 time=%d load=300000000 status=movable mask=00000000,00000003' % (
                 irq, cpu if irq == 24 else 0, (now - PASSES[0][0]) * 3 // 10)

@@ -430,16 +430,17 @@ static int read_load(struct reader *r)
 	return 0;
 }
 
-static int read_base(struct reader *r)
+/* base and tasks: of a CPU; follows: of an interrupt */
+static int read_time(struct reader *r, enum workload_what what)
 {
 	struct workload_event *ev;
 	unsigned int index;
 	u64 value;
 
-	if (known_cpu(r, &index) || number_after(r, NULL, BASE_MAX, &value) ||
-	    no_more(r))
+	if ((what == WORKLOAD_FOLLOWS ? known_irq(r, &index) : known_cpu(r, &index)) ||
+	    number_after(r, NULL, BASE_MAX, &value) || no_more(r))
 		return -1;
-	ev = add_event(r, WORKLOAD_BASE);
+	ev = add_event(r, what);
 	ev->index = index;
 	ev->value = value;
 	return 0;
@@ -494,14 +495,19 @@ static int read_statement(struct reader *r)
 	if (!strcmp(what, "end"))
 		return read_end(r);
 	if (strcmp(what, "load") && strcmp(what, "base") && strcmp(what, "mask") &&
-	    strcmp(what, "offline") && strcmp(what, "online") && strcmp(what, "pass"))
-		return wrong(r, "cpu, irq, epoch, load, base, mask, offline, online, pass or end");
+	    strcmp(what, "tasks") && strcmp(what, "follows") && strcmp(what, "offline") &&
+	    strcmp(what, "online") && strcmp(what, "pass"))
+		return wrong(r, "cpu, irq, epoch, load, base, tasks, follows, mask, offline, online, pass or end");
 	if (r->stage != EPOCHS)
 		return wrong(r, "an epoch before %s", what);
 	if (!strcmp(what, "load"))
 		return read_load(r);
 	if (!strcmp(what, "base"))
-		return read_base(r);
+		return read_time(r, WORKLOAD_BASE);
+	if (!strcmp(what, "tasks"))
+		return read_time(r, WORKLOAD_TASKS);
+	if (!strcmp(what, "follows"))
+		return read_time(r, WORKLOAD_FOLLOWS);
 	if (!strcmp(what, "mask"))
 		return read_mask(r);
 	if (!strcmp(what, "pass"))

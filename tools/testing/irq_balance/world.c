@@ -138,22 +138,15 @@ static u64 seen_worst(const struct world *w)
 	return worst;
 }
 
-/*
- * The gain rule without errors: the worst of the CPUs that moves connect has to gain
- * enough. Moves off a forbidden CPU, or back to a node, make good for all that they connect.
- * @gain is what the moves take off the worst of the CPUs that they touch.
- */
-static bool gains_enough(const struct world *w, u64 *gain)
+/* The load that moves take off the worst CPU that they touch, as the planner knows it */
+static u64 gain_of_moves(const struct world *w)
 {
-	unsigned int root[WORLD_CPUS], i, cpu, old;
-	u64 before[WORLD_CPUS] = { 0 }, after[WORLD_CPUS] = { 0 }, load[WORLD_CPUS], need;
-	bool good[WORLD_CPUS] = { false }, enough = true;
-	u64 worst = 0, least = 0;
+	u64 load[WORLD_CPUS], worst = 0, least = 0;
+	bool touched[WORLD_CPUS] = { false };
+	unsigned int i, cpu;
 
-	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
-		root[cpu] = cpu;
+	for (cpu = 0; cpu < w->nr_cpus; cpu++)
 		load[cpu] = w->cpus[cpu].load;
-	}
 	for (i = 0; i < w->nr_irqs; i++) {
 		const struct irq_balance_irq *irq = &w->irqs[i];
 		u64 gone;
@@ -164,33 +157,30 @@ static bool gains_enough(const struct world *w, u64 *gain)
 		gone = irq->load * 1024 / w->cpus[irq->cpu].capacity;
 		load[irq->cpu] -= min(load[irq->cpu], gone);
 		load[irq->target] += irq->load * 1024 / w->cpus[irq->target].capacity;
-		old = root[irq->cpu];
-		for (cpu = 0; cpu < w->nr_cpus; cpu++) {
-			if (root[cpu] == old)
-				root[cpu] = root[irq->target];
-		}
-	}
-	for (i = 0; i < w->nr_irqs; i++) {
-		if (w->irqs[i].reason == IRQ_BALANCE_WHY_AFFINITY ||
-		    w->irqs[i].reason == IRQ_BALANCE_WHY_LOCALITY)
-			good[root[w->irqs[i].target]] = true;
+		touched[irq->cpu] = true;
+		touched[irq->target] = true;
 	}
 	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
-		before[root[cpu]] = max(before[root[cpu]], w->cpus[cpu].load);
-		after[root[cpu]] = max(after[root[cpu]], load[cpu]);
+		worst = touched[cpu] ? max(worst, w->cpus[cpu].load) : worst;
+		least = touched[cpu] ? max(least, load[cpu]) : least;
 	}
+	return worst - min(worst, least);
+}
+
+/* Whether light ones fill a good part of a CPU */
+static bool crowded(const struct world *w)
+{
+	u64 light[WORLD_CPUS] = { 0 };
+	bool found = false;
+	unsigned int i;
+
 	for (i = 0; i < w->nr_irqs; i++) {
-		cpu = root[w->irqs[i].target];
-		if (w->irqs[i].target == w->irqs[i].cpu)
+		if (w->irqs[i].cpu >= w->nr_cpus || w->state[i].heavy)
 			continue;
-		worst = max(worst, before[cpu]);
-		least = max(least, after[cpu]);
-		need = max(before[cpu] / 1000 * w->set.min_gain, w->set.heavy * 500000ULL);
-		if (!good[cpu] && before[cpu] + before[cpu] / 10000 < after[cpu] + need)
-			enough = false;
+		light[w->irqs[i].cpu] += w->irqs[i].load * 1024 / w->cpus[w->irqs[i].cpu].capacity;
+		found |= light[w->irqs[i].cpu] >= 249 * MSEC;
 	}
-	*gain = worst - min(worst, least);
-	return enough;
+	return found;
 }
 
 /**
@@ -214,6 +204,8 @@ unsigned int world_pass(struct world *w)
 		struct irq_balance_irq *irq = &w->irqs[i];
 
 		/* Heavy, or heavy with the next average, or as much on a slow CPU */
+		if (!w->movable[i])
+			continue;
 		heavy |= irq->state->heavy || (irq->cpu < w->nr_cpus && irq->load * 1024 >=
 			 w->set.heavy * 750000ULL * w->cpus[irq->cpu].capacity);
 		full |= irq->cpu < w->nr_cpus && irq->load * 1024 >=
@@ -239,7 +231,8 @@ unsigned int world_pass(struct world *w)
 		asked--;
 		check(w, w->movable[i], "moved what may not be moved");
 		check(w, world_may(w, i, irq->target), "moved to a forbidden CPU");
-		check(w, irq->state->heavy, "moved a light interrupt");
+		check(w, irq->state->heavy || w->cpus[irq->cpu].load >= 800 * MSEC,
+		      "moved a light interrupt");
 		check(w, irq->reason != IRQ_BALANCE_WHY_NONE,
 		      "a move without a reason");
 		check(w, irq->state->why == irq->reason, "another reason in its state");
@@ -251,18 +244,19 @@ unsigned int world_pass(struct world *w)
 			forced = true;
 	}
 	check(w, !asked, "wrong number of moves");
-	/* Light ones count for more beside one that fills its CPU */
-	if (!w->wrong && !full && !w->bal.program) {
-		check(w, gains_enough(w, &gain), "a move that gains too little");
+	check(w, w->bal.nr_moves <= IRQ_BALANCE_MOVES_MAX, "too many moves in a pass");
+	/* The base load that follows one counts as its load */
+	if (!w->wrong && !w->bal.program && !w->bal.vain) {
+		gain = gain_of_moves(w);
 		for (i = 0; i < w->nr_irqs; i++)
 			check(w, w->irqs[i].target == w->irqs[i].cpu ||
-			      (w->irqs[i].gain <= gain + before / 10000 &&
-			       w->irqs[i].gain + before / 10000 >= gain),
+			      (w->irqs[i].gain <= gain + before / 10000 + 1000 &&
+			       w->irqs[i].gain + before / 10000 + 1000 >= gain),
 			      "another gain than that of its moves");
 	}
 	check(w, !w->cpus[w->nr_cpus].base.seen, "measured a CPU behind the last");
 	check(w, w->bal.next > w->now, "next pass in the past");
-	check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe,
+	check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe || crowded(w),
 	      "a timer with nothing heavy");
 	for (i = 0; i < w->nr_irqs && !w->wrong; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
@@ -278,10 +272,10 @@ unsigned int world_pass(struct world *w)
 		w->last_move = w->now;
 	if (!forced) {
 		/*
-		 * Averages are integers: a ppm is rounding. One that fills a CPU leaves light
-		 * ones, which count for up to a quarter.
+		 * To have no company is worth a fortieth. One that fills a CPU leaves light ones,
+		 * which count for up to a quarter.
 		 */
-		check(w, world_worst(w) <= before + before / 100000 + 1000 + full * 250 * MSEC,
+		check(w, world_worst(w) <= before + max(before / 40, 5 * MSEC) + 1000 + full * 250 * MSEC,
 		      "made the worst CPU worse");
 	}
 	return done;
@@ -320,11 +314,28 @@ unsigned int world_step(struct world *w, u64 ns)
 	return world_pass(w);
 }
 
+/* Whether an interrupt is charged faster than its alarm, or that of all, allows. */
+static bool alarmed(const struct world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr_irqs; i++) {
+		const struct irq_balance_alarm *alarm = &w->state[i].alarm;
+		bool known = w->state[i].generation == w->bal.generation;
+		u32 limit = known ? alarm->limit : w->bal.limit;
+
+		if (w->irqs[i].cpu < w->nr_cpus && (!known || alarm->quantum) &&
+		    cost(w, i, w->irqs[i].cpu) / 1000 * limit > IRQ_LOAD_QUANTUM * MSEC)
+			return true;
+	}
+	return false;
+}
+
 /**
  * world_run - passes at the policy's own pace
  * @w:		world
  * @ms:		for how long, simulated; without a timer a kick every 100 ms
- *		stands for interrupt entry
+ *		stands for interrupt entry, with one a kick 100 ms after a step
  *
  * Return: moves that were done.
  */
@@ -334,15 +345,17 @@ unsigned int world_run(struct world *w, unsigned int ms)
 	unsigned int moves = w->moves;
 
 	while (w->now < end && !w->wrong) {
-		u64 next = w->bal.next;
+		u64 next = w->bal.next, kick = w->now + 100 * MSEC;
+		bool kicked = next == IRQ_BALANCE_NO_TIMER || next <= w->now ||
+			      (next > kick && alarmed(w));
 
-		if (next == IRQ_BALANCE_NO_TIMER || next <= w->now) {
-			next = w->now + 100 * MSEC;
-			w->bal.kicked = true;
-		}
+		if (kicked)
+			next = kick;
 		advance(w, min(next, end) - w->now);
-		if (w->now == next)
+		if (w->now == next) {
+			w->bal.kicked |= kicked;
 			world_pass(w);
+		}
 	}
 	return w->moves - moves;
 }

@@ -24,6 +24,7 @@
 	__auto_type max_x = (a);		\
 	__auto_type max_y = (b);		\
 	max_x > max_y ? max_x : max_y; })
+#define max3(a, b, c)		max(max(a, b), c)
 #define abs_diff(a, b)		((a) > (b) ? (a) - (b) : (b) - (a))
 #define clamp(val, lo, hi)	min(max(val, lo), hi)
 

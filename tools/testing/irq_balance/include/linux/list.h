@@ -37,21 +37,22 @@ static inline void hlist_add_head(struct hlist_node *node, struct hlist_head *he
 	head->first = node;
 }
 
-#define hlist_entry_or_null(node, entry, member)				\
-	((node) ? (void *)((char *)(node) - offsetof(typeof(*(entry)), member)) : NULL)
-
+#define hlist_entry_safe(node, type, member)	\
+	((node) ? (type *)((char *)(node) - offsetof(type, member)) : NULL)
 #define hlist_for_each_entry(entry, head, member)				\
-	for ((entry) = hlist_entry_or_null((head)->first, entry, member); (entry);	\
-	     (entry) = hlist_entry_or_null((entry)->member.next, entry, member))
+	for ((entry) = hlist_entry_safe((head)->first, typeof(*(entry)), member); (entry);	\
+	     (entry) = hlist_entry_safe((entry)->member.next, typeof(*(entry)), member))
 
-static inline size_t hlist_count_nodes(const struct hlist_head *head)
+static inline void hlist_add_behind(struct hlist_node *node, struct hlist_node *prev)
 {
-	const struct hlist_node *node;
-	size_t nr = 0;
-
-	for (node = head->first; node; node = node->next)
-		nr++;
-	return nr;
+	node->next = prev->next;
+	node->link = &prev->next;
+	prev->next = node;
+	if (node->next)
+		node->next->link = &node->next;
 }
+
+#define hlist_entry(node, type, member)	\
+	((type *)((char *)(node) - offsetof(type, member)))
 
 #endif /* _LINUX_LIST_H */
