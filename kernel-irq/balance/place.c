@@ -698,8 +698,9 @@ static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 		e = irq_balance_cost(w, it->error, pos);
 		after = irq_balance_company(w, pos) + need + max(w->slots[pos].load, load) - load;
 		gain = before - min(before, after);
-		if (before >= after && irq_balance_product(gain, gain) + irq_balance_product(e, e) >=
-				       w->slots[from].error + w->slots[pos].error)
+		if (before >= after &&
+		    irq_balance_product(gain, gain) + irq_balance_product(e, e) >=
+		    w->slots[from].error + w->slots[pos].error)
 			return;
 		irq_balance_put(w, it, from);
 	}
