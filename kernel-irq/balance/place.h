@@ -56,7 +56,7 @@ struct irq_balance_slot {
 	u64			fixed;		/* load that no plan changes, ns/s */
 	u64			fixed_error;	/* the square of what that may be off by */
 	u64			light;		/* of light interrupts, ns/s */
-	u64			wait;		/* what one that saturates it takes from light ones */
+	u64			wait;		/* what a heavy one takes from light ones */
 	u64			before;		/* load with all items at home */
 };
 
@@ -104,7 +104,7 @@ struct irq_balance_work {
 	u32				room;		/* capacity of those that have room */
 	u64				enough;		/* a CPU with no more is left alone, ns/s */
 	bool				proven;		/* a CPU gains, in spite of all errors */
-	u32				slack;		/* halves of min_gain in @enough, but for the first */
+	u32				slack;		/* halves of min_gain in @enough */
 	u32				spent;		/* steps of work in this pass */
 	u32				until;		/* value of @spent that ends a search */
 	unsigned int			nr_trail;

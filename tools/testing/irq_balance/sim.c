@@ -133,7 +133,8 @@ static void advance(struct sim *s, u64 ms)
 
 		accrue(&irq->time, &irq->rest, rate, span);
 		if (irq->cpu != NOWHERE)
-			accrue(&s->cpus[irq->cpu].time, &s->cpus[irq->cpu].rest, irq->follows, span);
+			accrue(&s->cpus[irq->cpu].time, &s->cpus[irq->cpu].rest, irq->follows,
+			       span);
 		if (!rate)
 			continue;
 		full = quantum_full(s, irq, rate);

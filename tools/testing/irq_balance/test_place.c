@@ -458,8 +458,10 @@ static void test_node_home(void)
 
 	/* Two have room at home. With four the worst CPU would be worse. */
 	world_init(&w, 8);
-	for (i = 0; i < 8; i++)
-		w.cpus[i].package = w.cpus[i].node = i >= 2;
+	for (i = 0; i < 8; i++) {
+		w.cpus[i].package = i >= 2;
+		w.cpus[i].node = i >= 2;
+	}
 	for (i = 0; i < 4; i++) {
 		world_irq(&w, 2 + i, 350000000);
 		w.irqs[i].node = 0;
@@ -1049,7 +1051,7 @@ static void test_needed(void)
 {
 	unsigned int seed, i, from;
 	struct world w;
-	u64 enough, moves = 0;
+	u64 enough, load, moves = 0;
 
 	for (seed = 1; seed <= 300 && !failure; seed++) {
 		rng = seed * 2654435761ULL + 88172645463325252ULL;
@@ -1079,7 +1081,8 @@ static void test_needed(void)
 			if (w.irqs[i].target < w.nr_cpus)
 				continue;
 			from = w.irqs[i].target - w.nr_cpus;
-			EXPECT(world_load(&w, from) + w.load[i] * 1024 / w.cpus[from].capacity > enough);
+			load = w.load[i] * 1024 / w.cpus[from].capacity;
+			EXPECT(world_load(&w, from) + load > enough);
 		}
 		finish(&w);
 	}
@@ -1147,8 +1150,10 @@ static void test_preferences(void)
 		}
 		if (kind == 1)
 			w.cpus[0].priority = 10;
-		if (kind == 2)
-			w.irqs[0].hint = w.irqs[1].hint = 1 + 3;
+		if (kind == 2) {
+			w.irqs[0].hint = 1 + 3;
+			w.irqs[1].hint = 1 + 3;
+		}
 		/* With tasks on all of them it moves as well */
 		for (i = 1; i < 4 && kind == 3; i++)
 			w.cpus[i].tasks = 1000 * MSEC;
@@ -1167,7 +1172,8 @@ static void test_preferences(void)
 	world_irq(&w, 0, 200 * MSEC);
 	world_irq(&w, 0, 190 * MSEC);
 	w.cpus[1].tasks = 1000 * MSEC;
-	w.base[2] = w.base[3] = 130 * MSEC;
+	w.base[2] = 130 * MSEC;
+	w.base[3] = 130 * MSEC;
 	settle(&w);
 	EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, 1);
 	finish(&w);

@@ -883,7 +883,7 @@ static void test_pace(void)
 	EXPECT_EQ(w.bal.interval_ms, 2000);
 	world_run(&w, 2000);
 	EXPECT_EQ(w.bal.interval_ms, 2000);
-	/* A step is looked at at once, though nothing can be done about it. */
+	/* A step starts a pass at once, though nothing can be done about it. */
 	world_run(&w, 500);
 	w.load[0] = 600000000;
 	world_run(&w, 120);

@@ -10,6 +10,8 @@
 #include "workload.h"
 
 #define WORDS_MAX	20
+#define EPOCH_WORDS \
+	"cpu, irq, epoch, load, base, tasks, follows, mask, offline, online, pass or end"
 #define LINE_MAX_BYTES	65536	/* a list of each second CPU of 8192 takes 40 kB */
 #define LOAD_MAX	((1ULL << 33) - 1)
 #define BASE_MAX	1000000000ULL
@@ -497,7 +499,7 @@ static int read_statement(struct reader *r)
 	if (strcmp(what, "load") && strcmp(what, "base") && strcmp(what, "mask") &&
 	    strcmp(what, "tasks") && strcmp(what, "follows") && strcmp(what, "offline") &&
 	    strcmp(what, "online") && strcmp(what, "pass"))
-		return wrong(r, "cpu, irq, epoch, load, base, tasks, follows, mask, offline, online, pass or end");
+		return wrong(r, EPOCH_WORDS);
 	if (r->stage != EPOCHS)
 		return wrong(r, "an epoch before %s", what);
 	if (!strcmp(what, "load"))
