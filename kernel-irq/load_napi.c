@@ -174,7 +174,7 @@ void irq_load_napi_guess(const struct napi_struct *napi)
 	irq_load_wanted.napi = napi;
 	irq_load_wanted.parent = get_device(napi->dev->dev.parent);
 	irq_load_wanted.cpu = smp_processor_id();
-	queue_work(system_unbound_wq, &irq_load_search_work);
+	queue_work(system_dfl_wq, &irq_load_search_work);
 }
 
 /**
