@@ -64,16 +64,22 @@ state off
 crowd "${cpus[@]}"
 [ "$(different_cpus "${SOURCES[@]}")" = 1 ] || ktap_exit_fail_msg "not all on the first CPU"
 load "$RATE" "${SOURCES[@]}"
+# On a busy host less is injected; one may be light still and get no CPU of its own
+heavy_from 1
 state on
-# On a busy host one of them may be light and get no CPU of its own
 want=$((${#SOURCES[@]} < 4 ? ${#SOURCES[@]} : 3)) tries=0
 [ $want -le ${#cpus[@]} ] || want=${#cpus[@]}
 until [ "$(different_cpus "${SOURCES[@]}")" -ge $want ] || [ $((tries += 1)) -gt 300 ]; do
 	sleep 0.1
 done
+loads=
+for i in "${SOURCES[@]}"; do
+	value "$IRQS/$i/load_ns_per_s" now
+	loads+=" $now"
+done
 quiet
 [ $tries -le 300 ]
 result "the CPUs that came back are used" $? \
-	"after about $((tries * 100)) ms: $(places "${SOURCES[@]}")"
+	"after about $((tries * 100)) ms: $(places "${SOURCES[@]}"), ns/s:$loads"
 
 ktap_finished
