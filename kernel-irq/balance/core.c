@@ -57,6 +57,11 @@
 /* Samples of one occurrence: of its handler, its thread, its polls */
 #define IRQ_BALANCE_PROOF	3
 
+/* States that keep an interrupt, and may end while the balancer sleeps */
+#define IRQ_BALANCE_WAITS	(BIT(IRQ_BALANCE_STOPPED) | BIT(IRQ_BALANCE_FORWARDED) | \
+				 BIT(IRQ_BALANCE_OPTED_OUT) | BIT(IRQ_BALANCE_POLLED) | \
+				 BIT(IRQ_BALANCE_USER_MOVE) | BIT(IRQ_BALANCE_PINNED))
+
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
 
@@ -312,6 +317,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	irq->status = irq_balance_status(desc, &irq_balance_map.usable);
 	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
+	irq->waits = BIT(irq->status) & IRQ_BALANCE_WAITS;
 	return true;
 }
 

@@ -129,7 +129,7 @@ static void irq_balance_set_alarm(const struct irq_balance *bal, u64 now,
 	u64 heavy = irq_balance_heavy(bal->work->set);
 
 	st->alarm.quantum = 0;
-	if (!irq->allowed || irq->cpu >= bal->work->nr_cpus || now < bal->calm)
+	if (!(irq->allowed || irq->waits) || irq->cpu >= bal->work->nr_cpus || now < bal->calm)
 		return;
 	if (!st->heavy)
 		level = clamp(level, heavy / 2, heavy);
@@ -178,7 +178,7 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 		heavy = heavy / 4 * 3;
 	heavy_now = irq->cpu < w->nr_cpus && irq->load >= heavy;
 	/* On a slow CPU a light one takes as much, and would start pass after pass */
-	busy = irq->allowed && irq->cpu < w->nr_cpus &&
+	busy = (irq->allowed || irq->waits) && irq->cpu < w->nr_cpus &&
 	       irq->load * IRQ_BALANCE_CAPACITY >= heavy * w->cpus[irq->cpu].capacity;
 	bal->busy |= busy;
 	st->heavy = heavy_now && st->load.age_ms >= IRQ_BALANCE_STEP_MS;
@@ -540,7 +540,11 @@ static void irq_balance_pace(struct irq_balance *bal, u64 now, bool changes)
 	else if (bal->busy)
 		ms = clamp(2 * bal->interval_ms, least, (bal->swings ? SWINGING : SETTLED) * least);
 	bal->interval_ms = ms;
-	bal->next = ms ? now + irq_balance_ns(ms) : IRQ_BALANCE_NO_TIMER;
+	/* Without alarms nothing but a timer starts a pass */
+	if (ms)
+		bal->next = now + irq_balance_ns(ms);
+	else
+		bal->next = now < bal->calm ? bal->calm : IRQ_BALANCE_NO_TIMER;
 	bal->limit = div_u64(IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL, irq_balance_heavy(set));
 }
 

@@ -366,6 +366,7 @@ static void one_pass(struct sim *s, bool kicked)
 		in->time = s->irqs[i].time;
 		in->allowed = s->irqs[i].mask;
 		in->status = load->irqs[i].managed || load->irqs[i].pinned;
+		in->waits = load->irqs[i].pinned;
 		if (in->status)
 			in->allowed = NULL;
 	}

@@ -911,6 +911,11 @@ static void test_pace(void)
 	EXPECT_EQ(w.bal.next, w.now + 50 * MSEC);
 	world_step(&w, 50 * MSEC);
 	world_step(&w, 50 * MSEC);
+	/* There are no alarms for a while after one for nothing: a timer ends that. */
+	EXPECT_EQ(w.state[0].alarm.quantum, 0);
+	EXPECT_EQ(w.bal.next, w.bal.calm);
+	world_step(&w, w.bal.calm - w.now);
+	EXPECT(w.state[0].alarm.quantum);
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	finish(&w);
 	report("it looks when there is something to see");

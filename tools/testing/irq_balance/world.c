@@ -256,8 +256,11 @@ unsigned int world_pass(struct world *w)
 	}
 	check(w, !w->cpus[w->nr_cpus].base.seen, "measured a CPU behind the last");
 	check(w, w->bal.next > w->now, "next pass in the past");
-	check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe || crowded(w),
-	      "a timer with nothing heavy");
+	if (w->bal.next != w->bal.calm)
+		check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe || crowded(w),
+		      "a timer with nothing heavy");
+	check(w, w->bal.next != IRQ_BALANCE_NO_TIMER || w->now >= w->bal.calm,
+	      "neither alarms nor a timer");
 	for (i = 0; i < w->nr_irqs && !w->wrong; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
 
