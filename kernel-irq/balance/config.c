@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupt balancing: the kernel command line, and the lists of CPUs and bans
+ * Interrupt balancing: the kernel command line, and the lists of CPUs and interrupts
  *
  * The words are the same as in sysfs.
  *
  *   irqbalance=[STATE][,SETTING=VALUE]...[,cpus=LIST]
  *   irqbalance_ban=INTERRUPT[,INTERRUPT]...
+ *   irqbalance_widen=INTERRUPT[,INTERRUPT]...
  *
  * A CPU list has commas of its own, so cpus= takes what is left of the parameter. A
  * parameter with a mistake is logged and changes nothing, except that the word "off"
@@ -22,21 +23,32 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include <kunit/static_stub.h>
+
 #include "../internals.h"
 #include "core.h"
 
-/* Protects the CPUs and the bans */
+/* Protects the CPUs and the lists of interrupts */
 static DEFINE_RAW_SPINLOCK(irq_balance_list_lock);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
-/* Numbers and patterns of action names, each with its NUL, and an empty one; NULL: none */
-static char *irq_balance_bans;
-static u32 irq_balance_bans_written;
+
+struct irq_balance_list {
+	const char	*name;		/* of the file */
+	char		*words;		/* with a NUL each, and an empty one; NULL: none */
+	u32		written;	/* how often */
+};
+
+/* Numbers and patterns of action names */
+static struct irq_balance_list irq_balance_bans = { "ban" };
+static struct irq_balance_list irq_balance_widens = { "widen" };
 
 /* Into the command line, of which each parameter has a copy that it may change */
 static char *irq_balance_boot_options __initdata;
 static char *irq_balance_boot_bans __initdata;
+static char *irq_balance_boot_widens __initdata;
 core_param(irqbalance, irq_balance_boot_options, charp, 0);
 core_param(irqbalance_ban, irq_balance_boot_bans, charp, 0);
+core_param(irqbalance_widen, irq_balance_boot_widens, charp, 0);
 
 #define IRQ_BALANCE_SETTING(name, def, min, max)	\
 	{ #name, offsetof(struct irq_balance_settings, name), min, max },
@@ -97,7 +109,7 @@ int irq_balance_set_cpus(const char *list, const char *where)
 }
 
 /* In place: words by commas become words by NUL. Returns false if a word is none. */
-static bool irq_balance_parse_bans(char *list)
+static bool irq_balance_parse_list(char *list)
 {
 	char *rest = list, *end = list, *word;
 	unsigned int number;
@@ -114,52 +126,53 @@ static bool irq_balance_parse_bans(char *list)
 	return end - list < PAGE_SIZE;
 }
 
-/* Set the interrupts to leave alone: numbers and patterns of action names, or -EINVAL */
-int irq_balance_set_bans(const char *list, const char *where)
+static int irq_balance_set_list(struct irq_balance_list *list, const char *text, const char *where)
 {
-	size_t size = strlen(list) + 2;
+	size_t size = strlen(text) + 2;
 
-	char *bans __free(kfree) = kzalloc(size, GFP_KERNEL);
-	if (!bans)
+	char *words __free(kfree) = kzalloc(size, GFP_KERNEL);
+	if (!words)
 		return -ENOMEM;
-	strscpy(bans, skip_spaces(list), size);
+	strscpy(words, skip_spaces(text), size);
 	/* sysfs cuts a longer write into pieces of a page: one would be taken for the whole */
-	if (size > PAGE_SIZE + 1 || (*bans && !irq_balance_parse_bans(bans))) {
-		pr_err_ratelimited("%sban: expected interrupt numbers and names of actions, separated by commas\n",
-				   where);
+	if (size > PAGE_SIZE + 1 || (*words && !irq_balance_parse_list(words))) {
+		pr_err_ratelimited("%s%s: expected interrupt numbers and names of actions, separated by commas\n",
+				   where, list->name);
 		return -EINVAL;
 	}
 
 	/* Read under either of them */
-	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		guard(raw_spinlock_irq)(&irq_balance_list_lock);
-		swap(irq_balance_bans, bans);
-		WRITE_ONCE(irq_balance_bans_written, irq_balance_bans_written + 1);
-	}
-	irq_balance_restrict();
+	guard(mutex)(&irq_balance_pass_mutex);
+	guard(raw_spinlock_irq)(&irq_balance_list_lock);
+	swap(list->words, words);
+	WRITE_ONCE(list->written, list->written + 1);
 	return 0;
 }
 
-/* Print the bans into the buffer of a file in sysfs; returns the length */
-int irq_balance_show_bans(char *buf)
+/* Print a list into the buffer of a file in sysfs; returns the length */
+static int irq_balance_show_list(const struct irq_balance_list *list, char *buf)
 {
 	const char *word;
 	int at = 0;
 
 	guard(mutex)(&irq_balance_pass_mutex);
-	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1)
+	for (word = list->words; word && *word; word += strlen(word) + 1)
 		at += sysfs_emit_at(buf, at, "%s%s", at ? "," : "", word);
 	return at + sysfs_emit_at(buf, at, "\n");
 }
 
-static bool irq_balance_match_bans(struct irq_desc *desc)
+static bool irq_balance_is_listed(const struct irq_balance_list *list, struct irq_desc *desc)
 {
 	struct irqaction *action;
 	unsigned int number;
 	const char *word;
 
+	lockdep_assert_held(&desc->lock);
+
+	if (!READ_ONCE(list->words))
+		return false;
 	guard(raw_spinlock)(&irq_balance_list_lock);
-	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1) {
+	for (word = list->words; word && *word; word += strlen(word) + 1) {
 		if (!kstrtouint(word, 10, &number) && number == irq_desc_get_irq(desc))
 			return true;
 		for_each_action_of_desc(desc, action) {
@@ -171,6 +184,42 @@ static bool irq_balance_match_bans(struct irq_desc *desc)
 	return false;
 }
 
+/* Set the interrupts to leave alone: numbers and patterns of action names, or -EINVAL */
+int irq_balance_set_bans(const char *text, const char *where)
+{
+	int ret = irq_balance_set_list(&irq_balance_bans, text, where);
+
+	if (!ret)
+		irq_balance_restrict();
+	return ret;
+}
+
+int irq_balance_show_bans(char *buf)
+{
+	return irq_balance_show_list(&irq_balance_bans, buf);
+}
+
+/* Set the interrupts whose drivers' masks of one CPU are not to hold: as for bans */
+int irq_balance_set_widen(const char *text, const char *where)
+{
+	int ret = irq_balance_set_list(&irq_balance_widens, text, where);
+
+	if (!ret)
+		irq_balance_rewiden();
+	return ret;
+}
+
+int irq_balance_show_widen(char *buf)
+{
+	return irq_balance_show_list(&irq_balance_widens, buf);
+}
+
+bool irq_balance_is_listed_to_widen(struct irq_desc *desc)
+{
+	KUNIT_STATIC_STUB_REDIRECT(irq_balance_is_listed_to_widen, desc);
+	return irq_balance_is_listed(&irq_balance_widens, desc);
+}
+
 /*
  * Whether the number of an interrupt or the name of one of its actions is banned. Long lists
  * take long: the answer is kept until the list or a name changes.
@@ -178,19 +227,19 @@ static bool irq_balance_match_bans(struct irq_desc *desc)
 bool irq_balance_is_banned(struct irq_desc *desc)
 {
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
-	u32 key = READ_ONCE(irq_balance_bans_written);
+	u32 key = READ_ONCE(irq_balance_bans.written);
 	struct irqaction *action;
 
 	lockdep_assert_held(&desc->lock);
 
-	if (!READ_ONCE(irq_balance_bans))
+	if (!READ_ONCE(irq_balance_bans.words))
 		return false;
 	for_each_action_of_desc(desc, action)
 		key = action->name ? jhash(action->name, strlen(action->name), key) : key;
 	if (!entry)
-		return irq_balance_match_bans(desc);
+		return irq_balance_is_listed(&irq_balance_bans, desc);
 	if (entry->ban_key != key) {
-		entry->banned = irq_balance_match_bans(desc);
+		entry->banned = irq_balance_is_listed(&irq_balance_bans, desc);
 		entry->ban_key = key;
 	}
 	return entry->banned;
@@ -222,6 +271,8 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 
 	if (irq_balance_boot_bans)
 		irq_balance_set_bans(irq_balance_boot_bans, "irqbalance_");
+	if (irq_balance_boot_widens)
+		irq_balance_set_widen(irq_balance_boot_widens, "irqbalance_");
 
 	/* A user who asks for off gets it, whatever else is wrong */
 	for (at = words; at && *at; at += strcspn(at, ",") + !!strchr(at, ','))

@@ -54,13 +54,15 @@
 /* A CPU without a free vector gets no newcomers for this long */
 #define IRQ_BALANCE_NO_VECTOR_NS	(10ULL * NSEC_PER_SEC)
 
+/* An interrupt that could not leave a CPU is asked again after this long */
+#define IRQ_BALANCE_RETRY_NS		NSEC_PER_SEC
+
 /* Samples of one occurrence: of its handler, its thread, its polls */
 #define IRQ_BALANCE_PROOF	3
 
 /* States that keep an interrupt, and may end while the balancer sleeps */
 #define IRQ_BALANCE_WAITS	(BIT(IRQ_BALANCE_STOPPED) | BIT(IRQ_BALANCE_FORWARDED) | \
-				 BIT(IRQ_BALANCE_OPTED_OUT) | BIT(IRQ_BALANCE_POLLED) | \
-				 BIT(IRQ_BALANCE_USER_MOVE) | BIT(IRQ_BALANCE_PINNED))
+				 BIT(IRQ_BALANCE_POLLED))
 
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
@@ -121,6 +123,32 @@ static void irq_balance_kick_func(struct irq_work *work)
 
 static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kick_func);
 
+/* All interrupts are to be looked at, those without a load too */
+static unsigned int irq_balance_review_due;
+
+static void irq_balance_review_func(struct irq_work *work)
+{
+	irq_balance_replan();
+}
+
+static struct irq_work irq_balance_review_irq_work = IRQ_WORK_INIT(irq_balance_review_func);
+
+/**
+ * irq_balance_review - A mask, or the CPUs that interrupts may be on, have changed
+ *
+ * Has the thread look at all interrupts soon: which to widen, and which to move from CPUs that
+ * are isolated now.
+ *
+ * Context: any
+ */
+void irq_balance_review(void)
+{
+	if (irq_balance_get_mode() == IRQ_BALANCE_OFF)
+		return;
+	WRITE_ONCE(irq_balance_review_due, 1);
+	irq_work_queue(&irq_balance_review_irq_work);
+}
+
 /* A node has its number; a cache, core or package that of its lowest CPU */
 static void irq_balance_collect_topology(struct irq_balance_map *map)
 {
@@ -142,12 +170,14 @@ static void irq_balance_collect_topology(struct irq_balance_map *map)
 /* CPUs that interrupts may be moved to. Stale if a CPU may go away meanwhile. */
 void irq_balance_usable_cpus(struct cpumask *mask)
 {
+	unsigned int cpu;
+
 	irq_balance_get_cpus(mask);
 	cpumask_and(mask, mask, cpu_online_mask);
-	/* A cpuset partition may replace the housekeeping mask at any time */
-	guard(rcu)();
-	cpumask_and(mask, mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
-	cpumask_and(mask, mask, housekeeping_cpumask(HK_TYPE_KERNEL_NOISE));
+	for_each_cpu(cpu, mask) {
+		if (!irq_balance_is_housekeeping(cpu))
+			cpumask_clear_cpu(cpu, mask);
+	}
 }
 
 /* The time of a CPU that tasks take, ns/s: what is busy without the interrupts of the last pass */
@@ -221,7 +251,7 @@ static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 /* Whether the mask leaves no choice; one without any usable CPU is respected as it is */
 static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask *usable)
 {
-	const struct cpumask *affinity = irq_data_get_affinity_mask(&desc->irq_data);
+	const struct cpumask *affinity = irq_balance_mask(desc);
 	const struct cpumask *effective = irq_data_get_effective_affinity_mask(&desc->irq_data);
 	unsigned int first = cpumask_first_and(affinity, usable);
 
@@ -241,6 +271,8 @@ enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct c
 		return status;
 	if (irq_balance_is_banned(desc))
 		return IRQ_BALANCE_BANNED;
+	if (irq_balance_is_drivers(desc))
+		return IRQ_BALANCE_DRIVER;
 	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : IRQ_BALANCE_MOVABLE;
 }
 
@@ -283,7 +315,7 @@ static unsigned int irq_balance_load_cpu(struct irq_desc *desc, const struct irq
 	if (cpu >= nr_cpu_ids)
 		return load->cpu;
 	if (entry->ran < nr_cpu_ids && cpu_online(entry->ran) &&
-	    cpumask_test_cpu(entry->ran, irq_data_get_affinity_mask(&desc->irq_data)))
+	    cpumask_test_cpu(entry->ran, irq_balance_mask(desc)))
 		return entry->ran;
 	return cpu;
 }
@@ -291,8 +323,8 @@ static unsigned int irq_balance_load_cpu(struct irq_desc *desc, const struct irq
 /* Returns whether the interrupt is one for the planner */
 static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
 {
-	const struct cpumask *affinity = irq_data_get_affinity_mask(&desc->irq_data);
 	struct irq_balance_entry *entry;
+	const struct cpumask *affinity;
 	struct irq_load load;
 
 	/* Without a load it never happened, or is of a kind that is not measured */
@@ -303,6 +335,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	guard(raw_spinlock_irq)(&desc->lock);
 	irq_balance_collect_result(desc, now);
 	irq_load_peek(desc, &load);
+	affinity = irq_balance_mask(desc);
 
 	irq->irq = irq_desc_get_irq(desc);
 	irq->node = irq_desc_get_node(desc);
@@ -410,6 +443,67 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 	}
 }
 
+/* Widen masks of drivers, or give all back */
+static void irq_balance_widen_all(bool on)
+{
+	struct irq_desc *desc;
+	unsigned int irq = 0;
+
+	while ((desc = irq_load_next_desc(irq))) {
+		irq = irq_desc_get_irq(desc) + 1;
+		irq_balance_widen(desc, on);
+		irq_desc_put_ref(desc);
+	}
+}
+
+/* Whether an interrupt is on a CPU that is not the balancer's, and not on its way elsewhere */
+static bool irq_balance_is_astray(struct irq_desc *desc, const struct cpumask *usable)
+{
+	unsigned int cpu = irq_balance_cpu(desc);
+
+	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING))
+		cpu = desc->balance->target;
+	return irq_balance_status(desc, usable) == IRQ_BALANCE_MOVABLE &&
+	       !cpumask_test_cpu(cpu, usable);
+}
+
+/*
+ * Light interrupts, and those that never come, are not the planner's. But they leave CPUs
+ * that are isolated, or not on the user's list: at once, or when they come.
+ */
+static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask *usable)
+{
+	scoped_guard(raw_spinlock_irq, &desc->lock) {
+		if (!irq_balance_is_astray(desc, usable))
+			return -EALREADY;
+	}
+	if (!irq_balance_alloc(desc))
+		return -ENOMEM;
+
+	guard(raw_spinlock_irq)(&desc->lock);
+	return irq_balance_move(desc, cpumask_any_and_distribute(irq_balance_mask(desc), usable));
+}
+
+/* Returns whether nothing is left to do */
+static bool irq_balance_evacuate(struct irq_balance_map *map)
+{
+	struct irq_desc *desc;
+	unsigned int irq = 0;
+	bool all = true;
+	int ret;
+
+	while ((desc = irq_load_next_desc(irq))) {
+		irq = irq_desc_get_irq(desc) + 1;
+		ret = irq_balance_evacuate_irq(desc, &map->usable);
+		if (!ret || ret == -EINPROGRESS)
+			map->evacuated++;
+		else if (ret != -EALREADY && ret != -EPERM)
+			all = false;
+		irq_desc_put_ref(desc);
+	}
+	return all;
+}
+
 /* With the settings, the inputs of the pass: enough to replay it with others, elsewhere */
 static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked)
 {
@@ -434,7 +528,7 @@ static u64 irq_balance_run(void)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
-	bool asked = READ_ONCE(irq_balance_asked);
+	bool asked = READ_ONCE(irq_balance_asked), review = xchg(&irq_balance_review_due, 0);
 	unsigned int moves;
 	u64 now;
 
@@ -442,6 +536,8 @@ static u64 irq_balance_run(void)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	now = ktime_get_ns();
+	if (review && irq_balance_moves())
+		irq_balance_widen_all(true);
 	irq_balance_collect(map, now);
 
 	/* The pass may eject the program */
@@ -454,6 +550,10 @@ static u64 irq_balance_run(void)
 	irq_load_set_kick(&irq_balance_kick_irq_work, policy->limit);
 	irq_balance_trace(map, now, moves, asked);
 	irq_balance_publish(map, moves);
+	if (review && irq_balance_moves() && !irq_balance_evacuate(map)) {
+		WRITE_ONCE(irq_balance_review_due, 1);
+		policy->next = min(policy->next, now + IRQ_BALANCE_RETRY_NS);
+	}
 
 	WRITE_ONCE(map->passes, map->passes + 1);
 	if (asked)
@@ -527,7 +627,7 @@ const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc)
 static int irq_balance_cpu_changed(unsigned int cpu)
 {
 	WRITE_ONCE(irq_balance_new_topology, 1);
-	irq_balance_replan();
+	irq_balance_review();
 	return 0;
 }
 
@@ -559,6 +659,16 @@ void irq_balance_restrict(void)
 		/* An interrupt whose move was cancelled has no reason to rest */
 		irq_balance_map.policy.changed = true;
 	}
+	irq_balance_review();
+}
+
+/* The list of interrupts to widen has changed: their masks follow, before the writer goes on */
+void irq_balance_rewiden(void)
+{
+	scoped_guard(mutex, &irq_balance_pass_mutex) {
+		if (irq_balance_moves())
+			irq_balance_widen_all(true);
+	}
 	irq_balance_replan();
 }
 
@@ -585,6 +695,7 @@ static void irq_balance_stop(void)
 	irq_load_set_kick(NULL, 0);
 	irq_load_put();
 	irq_work_sync(&irq_balance_kick_irq_work);
+	irq_work_sync(&irq_balance_review_irq_work);
 }
 
 /* Plans of one mode are not carried out in another. Start from a clean map. */
@@ -597,6 +708,8 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 
 	WRITE_ONCE(irq_balance_mode, mode);
 	irq_balance_cancel_all();
+	if (mode != IRQ_BALANCE_ON)
+		irq_balance_widen_all(false);
 	memset(map->cpus, 0, nr_cpu_ids * sizeof(*map->cpus));
 	/* There may be holes between the possible ones */
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
@@ -605,6 +718,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	map->gain = 0;
 	WRITE_ONCE(irq_balance_new_topology, 1);
 	WRITE_ONCE(irq_balance_asked, false);
+	WRITE_ONCE(irq_balance_review_due, 1);
 }
 
 /**

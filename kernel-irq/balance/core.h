@@ -53,6 +53,7 @@ struct irq_balance_map {
 	u64				passes;
 	u64				moves[IRQ_BALANCE_NR_WHYS];
 	u64				failed;		/* moves; the tracepoint has the causes */
+	u64				evacuated;	/* light ones, off CPUs that are not usable */
 };
 
 extern struct mutex irq_balance_pass_mutex;
@@ -75,6 +76,7 @@ int irq_balance_set_mode(enum irq_balance_mode mode);
 int irq_balance_rebalance(void);
 void irq_balance_replan(void);
 void irq_balance_restrict(void);
+void irq_balance_rewiden(void);
 void irq_balance_refresh(void);
 bool irq_balance_moves(void);
 void irq_balance_usable_cpus(struct cpumask *mask);
@@ -87,8 +89,15 @@ int irq_balance_set(struct irq_balance_settings *set, const char *name, const ch
 int irq_balance_set_cpus(const char *list, const char *where);
 void irq_balance_get_cpus(struct cpumask *mask);
 int irq_balance_set_bans(const char *list, const char *where);
+int irq_balance_set_widen(const char *list, const char *where);
 int irq_balance_show_bans(char *buf);
+int irq_balance_show_widen(char *buf);
 bool irq_balance_is_banned(struct irq_desc *desc);
+bool irq_balance_is_listed_to_widen(struct irq_desc *desc);
 void irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode);
+
+/* widen.c */
+bool irq_balance_is_drivers(struct irq_desc *desc);
+void irq_balance_widen(struct irq_desc *desc, bool on);
 
 #endif /* _KERNEL_IRQ_BALANCE_H */

@@ -4,29 +4,33 @@
  *
  * The user's mask (irq_common_data.affinity, /proc/irq/N/smp_affinity) stays. Which CPU of
  * the mask is interrupted, the effective affinity, is changed by handing the chip a mask
- * of one CPU. irq_do_set_affinity() does not copy that mask while irq_balance_is_moving().
+ * of one CPU that is not copied: irq_set_effective_cpu().
  *
  * Chips that may be programmed from any context are, by the caller. For
  * those with IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with
  * IRQD_BALANCE_PENDING, which the flow handlers test together with the user's pending
- * move, and applied by the next interrupt. The pending mask is not used: smp_affinity
- * shows it, and CPU hotplug turns it into the user's mask.
+ * move, and applied by the next interrupt. The target is not left in the pending mask: smp_affinity
+ * shows that, and CPU hotplug turns it into the user's mask.
  *
- * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only, and never set
- * with IRQD_SETAFFINITY_PENDING. Whatever changes the route otherwise calls
- * irq_balance_cancel(): a write to the affinity mask, startup, shutdown, CPU hotplug. The
- * balancer's next pass cancels the move if neither an interrupt came nor NAPI polls followed.
+ * A write to smp_affinity may wait for an interrupt, too, which never comes to a CPU that is
+ * saturated by NAPI polls. Such a pending mask counts as the mask: targets are inside of it, and
+ * polls go there at once. The interrupt, when it comes, makes it the mask and goes to the target.
+ *
+ * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only. Whatever changes the
+ * route otherwise calls irq_balance_cancel(): a write to the affinity mask, startup,
+ * shutdown, CPU hotplug. The balancer's next pass cancels the move if neither an
+ * interrupt came nor NAPI polls followed.
  *
  * The affinity notifier is called after a move, with the mask that has not changed: some
  * listeners save it and write it back later. One that needs the CPU reads the effective affinity.
  */
 #include <linux/export.h>
 #include <linux/irq.h>
+#include <linux/sched/isolation.h>
+
+#include <kunit/static_stub.h>
 
 #include "../internals.h"
-
-/* The affinity mask before a move, under desc->lock */
-static DEFINE_PER_CPU(struct cpumask, irq_balance_mask);
 
 /* Every interrupt would cost an IPI once it left its demultiplexer's CPU */
 static bool irq_balance_is_redirected(struct irq_data *data)
@@ -67,13 +71,12 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 	       !irq_balance_has_active_state(data);
 }
 
-/* The chip keeps its route in the mask, could lose an edge, or reports no single CPU */
+/* The chip could lose an edge, or reports no single CPU */
 static bool irq_balance_chip_forbids(struct irq_desc *desc)
 {
-	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
-	return (b && b->chip_mask) || irq_balance_may_lose_edge(desc) ||
+	return irq_balance_may_lose_edge(desc) ||
 	       cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1;
 }
 
@@ -115,45 +118,49 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 		return IRQ_BALANCE_OPTED_OUT;
 	if (irq_load_is_polled(desc))
 		return IRQ_BALANCE_POLLED;
-	if (irqd_is_setaffinity_pending(data))
-		return IRQ_BALANCE_USER_MOVE;
 
 	return IRQ_BALANCE_MOVABLE;
 }
 
+/* The mask that is to hold: a pending one, as smp_affinity shows it, or the present one */
+const struct cpumask *irq_balance_mask(struct irq_desc *desc)
+{
+	lockdep_assert_held(&desc->lock);
+
+	if (irqd_is_setaffinity_pending(&desc->irq_data))
+		return irq_desc_get_pending_mask(desc);
+	return irq_data_get_affinity_mask(&desc->irq_data);
+}
+EXPORT_SYMBOL_FOR_MODULES(irq_balance_mask, "balance_torture");
+
+/* Whether CPU isolation leaves @cpu to the balancer. A cpuset partition may be made at any time. */
+bool irq_balance_is_housekeeping(unsigned int cpu)
+{
+	KUNIT_STATIC_STUB_REDIRECT(irq_balance_is_housekeeping, cpu);
+	guard(rcu)();
+	return housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN) &&
+	       housekeeping_test_cpu(cpu, HK_TYPE_KERNEL_NOISE);
+}
+
 /*
- * The user may have written the mask since the move was planned. A CPU that is being taken down
- * is online still, but not active. An active one cannot go away meanwhile: stop_machine() waits
- * for this CPU to enable interrupts.
+ * The mask may have been written, or the CPU isolated, since the move was planned. A CPU that is
+ * being taken down is online still, but not active. An active one cannot go away meanwhile:
+ * stop_machine() waits for this CPU to enable interrupts.
  */
 static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 {
 	if (irq_balance_check(desc) != IRQ_BALANCE_MOVABLE)
 		return -EPERM;
-	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_data_get_affinity_mask(&desc->irq_data)))
+	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_balance_mask(desc)) ||
+	    !irq_balance_is_housekeeping(cpu))
 		return -ECANCELED;
 	return 0;
 }
 
 static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
 {
-	struct irq_data *data = irq_desc_get_irq_data(desc);
-	const struct cpumask *affinity = irq_data_get_affinity_mask(data);
-	struct cpumask *before = this_cpu_ptr(&irq_balance_mask);
-	int ret;
+	int ret = irq_set_effective_cpu(&desc->irq_data, cpu);
 
-	cpumask_copy(before, affinity);
-	desc->balance->moving = true;
-	ret = irq_do_set_affinity(data, cpumask_of(cpu), false);
-	desc->balance->moving = false;
-
-	/* A few chips write the mask, and read their route from it. But the mask is the user's. */
-	if (unlikely(!cpumask_equal(before, affinity))) {
-		irq_do_set_affinity(data, before, false);
-		irq_data_update_affinity(data, before);
-		desc->balance->chip_mask = true;
-		return -EOPNOTSUPP;
-	}
 	if (!ret)
 		irq_balance_notify(desc);
 	return ret;
@@ -200,9 +207,8 @@ EXPORT_SYMBOL_GPL(irq_effective_affinity_or);
  *
  * Return: 0 if done; -EINPROGRESS if the next interrupt will do it, then
  * irq_balance_move_result() returns the outcome; -EPERM if the interrupt must
- * not be moved; -ECANCELED if @cpu is not active or not in the mask; or the chip's
- * error: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no
- * vector left, -EOPNOTSUPP if it cannot be done without changing the mask.
+ * not be moved; -ECANCELED if @cpu is not active, isolated or not in the mask; or the chip's
+ * error: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no vector left.
  */
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 {
@@ -213,7 +219,8 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 	if (ret == -EPERM)
 		return ret;
 	b->error = ret;
-	if (!ret && irq_can_move_pcntxt(&desc->irq_data)) {
+	if (!ret && irq_can_move_pcntxt(&desc->irq_data) &&
+	    !irqd_is_setaffinity_pending(&desc->irq_data)) {
 		b->error = irq_balance_set_cpu(desc, cpu);
 	} else if (!ret) {
 		b->target = cpu;
@@ -229,12 +236,14 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_move, "balance_torture");
  * irq_balance_move_masked - Do the balancer's pending move
  * @desc:	descriptor of the interrupt, locked
  *
+ * A pending mask of the user is made the mask along with it.
+ *
  * -EBUSY is left to the balancer. The retry that a user's move gets would mask
  * and unmask the line at every interrupt until the last move is cleaned up.
  *
  * Context: hard interrupt of @desc, masked at the chip, desc->lock held.
  *
- * Return: false if there is no such move and the user's may be due
+ * Return: false if the user's move is due still
  */
 bool irq_balance_move_masked(struct irq_desc *desc)
 {
@@ -243,7 +252,7 @@ bool irq_balance_move_masked(struct irq_desc *desc)
 
 	lockdep_assert_held(&desc->lock);
 
-	if (irqd_is_setaffinity_pending(data))
+	if (!irqd_has_set(data, IRQD_BALANCE_PENDING))
 		return false;
 
 	irqd_clear(data, IRQD_BALANCE_PENDING);
@@ -251,6 +260,14 @@ bool irq_balance_move_masked(struct irq_desc *desc)
 	b->error = irq_balance_may_move(desc, b->target);
 	if (!b->error)
 		b->error = irq_balance_set_cpu(desc, b->target);
+	if (!irqd_is_setaffinity_pending(data))
+		return true;
+	if (b->error)
+		return false;
+
+	irq_data_update_affinity(data, irq_desc_get_pending_mask(desc));
+	irqd_clr_move_pending(data);
+	cpumask_clear(irq_desc_get_pending_mask(desc));
 	return true;
 }
 

@@ -28,8 +28,8 @@
 	x(CHIP,		"chip")		/* see irq_balance_chip_forbids() */	\
 	x(OPTED_OUT,	"opted-out")	/* by the user */			\
 	x(POLLED,	"polled")	/* by a task, so its load is not known */\
-	x(USER_MOVE,	"user-move")	/* a write to the mask is pending */	\
 	x(BANNED,	"banned")	/* in the user's list */		\
+	x(DRIVER,	"driver")	/* has a mask of one CPU from its driver */\
 	x(PINNED,	"pinned")	/* by the mask */
 
 #define IRQ_BALANCE_ENUM(name, word)	IRQ_BALANCE_##name,
@@ -49,8 +49,7 @@ struct irq_balance_desc {
 	int		error;		/* outcome of the last move */
 	bool		opted_out;	/* by the user */
 	bool		followed;	/* a move is pending, NAPI polls are at @target already */
-	bool		chip_mask;	/* the chip keeps its route in the mask: no moves */
-	bool		moving;		/* the chip is being programmed */
+	struct irq_balance_masks *widened; /* NULL: the mask is not the balancer's */
 };
 
 enum irq_balance_status irq_balance_check(struct irq_desc *desc);
@@ -61,16 +60,21 @@ unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu);
 bool irq_balance_move_masked(struct irq_desc *desc);
 void irq_balance_cancel(struct irq_desc *desc);
 void irq_balance_notify(struct irq_desc *desc);
+const struct cpumask *irq_balance_mask(struct irq_desc *desc);
+bool irq_balance_is_housekeeping(unsigned int cpu);
+
+/* manage.c */
+int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
+
+/* widen.c */
+const struct cpumask *irq_balance_driver_writes(struct irq_desc *desc, const struct cpumask *mask);
+int irq_set_affinity_usr(unsigned int irq, const struct cpumask *mask);
 
 static inline void irq_balance_free(struct irq_desc *desc)
 {
+	if (desc->balance)
+		kfree(desc->balance->widened);
 	kfree(desc->balance);
-}
-
-/* Under desc->lock */
-static inline bool irq_balance_is_moving(struct irq_desc *desc)
-{
-	return READ_ONCE(desc->balance) && desc->balance->moving;
 }
 
 /* napi.c, with CONFIG_IRQ_LOAD_NAPI */
@@ -78,11 +82,16 @@ void irq_balance_follow(bool follow);
 
 #else /* CONFIG_IRQ_BALANCE */
 
-static inline bool irq_balance_is_moving(struct irq_desc *desc) { return false; }
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
 static inline void irq_balance_free(struct irq_desc *desc) { }
 static inline void irq_balance_notify(struct irq_desc *desc) { }
+static inline const struct cpumask *
+irq_balance_driver_writes(struct irq_desc *desc, const struct cpumask *mask) { return mask; }
+static inline int irq_set_affinity_usr(unsigned int irq, const struct cpumask *mask)
+{
+	return irq_set_affinity(irq, mask);
+}
 
 #endif /* !CONFIG_IRQ_BALANCE */
 

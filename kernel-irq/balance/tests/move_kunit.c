@@ -11,6 +11,7 @@
 #include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 
 #include "../../internals.h"
@@ -19,7 +20,6 @@
 /* Answers of the fake chip, and requests to it */
 struct fake {
 	int		error;
-	bool		writes_mask;
 	unsigned int	calls;
 	unsigned int	handled;
 	unsigned int	irq;
@@ -34,10 +34,6 @@ static int fake_set_affinity(struct irq_data *data, const struct cpumask *dest, 
 	if (fake->error)
 		return fake->error;
 	irq_data_update_effective_affinity(data, cpumask_of(cpumask_first(dest)));
-	if (fake->writes_mask) {
-		irq_data_update_affinity(data, dest);
-		return IRQ_SET_MASK_OK_NOCOPY;
-	}
 	return IRQ_SET_MASK_OK;
 }
 
@@ -327,19 +323,147 @@ static void users_write_wins(struct kunit *test)
 	expect_mask(test, fake, cpumask_of(from));
 }
 
-static void users_pending_move_is_not_touched(struct kunit *test)
+/* All CPUs that are online, but @cpu */
+static const struct cpumask *all_but(unsigned int cpu)
+{
+	static struct cpumask mask;
+
+	cpumask_andnot(&mask, cpu_online_mask, cpumask_of(cpu));
+	return &mask;
+}
+
+static void users_pending_mask_is_the_mask(struct kunit *test)
+{
+	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
+	const struct cpumask *mask = all_but(from);
+
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, mask), 0);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, from), -ECANCELED);
+	expect_mask(test, fake, mask);
+
+	/* The polls are there at once, the interrupt when it comes */
+	to = cpumask_last(mask);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
+	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
+	expect_mask(test, fake, mask);
+	fake->calls = 0;
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake->calls, 1);
+	KUNIT_EXPECT_FALSE(test, irqd_is_move_pending(&fake->desc->irq_data));
+	expect_mask(test, fake, mask);
+	expect_place(test, fake, to, 0);
+
+	/* A move that fails, or comes too late, leaves the user's to the core */
+	mask = all_but(to);
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, mask), 0);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, from), -EINPROGRESS);
+	fake->error = -EBUSY;
+	fake_raise(fake);
+	expect_place(test, fake, to, -EBUSY);
+	KUNIT_EXPECT_TRUE(test, irqd_is_setaffinity_pending(&fake->desc->irq_data));
+	expect_mask(test, fake, mask);
+	fake->error = 0;
+	fake_raise(fake);
+	KUNIT_EXPECT_FALSE(test, irqd_is_setaffinity_pending(&fake->desc->irq_data));
+	expect_mask(test, fake, mask);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), cpumask_first(mask));
+}
+
+static bool fake_isolated(unsigned int cpu)
+{
+	return false;
+}
+
+/* A CPU may be isolated between the plan and the interrupt that carries it out */
+static void isolation_stops_a_move(struct kunit *test)
 {
 	unsigned int from, to;
 	struct fake *fake = fake_deferred(test, &from, &to);
 
-	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(to)), 0);
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_USER_MOVE);
-	KUNIT_EXPECT_EQ(test, fake_move(fake, from), -EPERM);
-	expect_mask(test, fake, cpumask_of(to));
-
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	kunit_activate_static_stub(test, irq_balance_is_housekeeping, fake_isolated);
 	fake_raise(fake);
-	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
-	expect_mask(test, fake, cpumask_of(to));
+	expect_place(test, fake, from, -ECANCELED);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ECANCELED);
+	kunit_deactivate_static_stub(test, irq_balance_is_housekeeping);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+}
+
+static bool fake_listed;
+
+static bool fake_is_listed(struct irq_desc *desc)
+{
+	return fake_listed;
+}
+
+/* The effective CPU is never outside of the mask that is shown, which is @mask */
+static void expect_wide(struct kunit *test, struct fake *fake, const struct cpumask *mask)
+{
+	expect_mask(test, fake, mask);
+	KUNIT_EXPECT_TRUE(test, cpumask_test_cpu(fake_cpu(fake), fake_shown_mask(fake)));
+}
+
+static bool fake_is_drivers(struct fake *fake)
+{
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	return irq_balance_is_drivers(fake->desc);
+}
+
+static void fake_follow_list(struct fake *fake, bool listed)
+{
+	fake_listed = listed;
+	irq_balance_widen(fake->desc, true);
+}
+
+static void drivers_masks_are_widened(struct kunit *test)
+{
+	unsigned int i, from, to;
+
+	kunit_activate_static_stub(test, irq_balance_is_listed_to_widen, fake_is_listed);
+	for (i = 0; i < ARRAY_SIZE(fake_chips); i++) {
+		struct fake *fake = fake_of(test, fake_chips[i], &from, &to);
+
+		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
+		irq_set_affinity(fake->irq, cpumask_of(from));
+		KUNIT_EXPECT_TRUE(test, fake_is_drivers(fake));
+		fake_follow_list(fake, false);
+		expect_mask(test, fake, cpumask_of(from));
+
+		fake_follow_list(fake, true);
+		expect_wide(test, fake, irq_default_affinity);
+		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
+		/* The driver writes again */
+		irq_set_affinity(fake->irq, cpumask_of(to));
+		expect_wide(test, fake, irq_default_affinity);
+		/* One that wants several CPUs gets them */
+		irq_set_affinity(fake->irq, cpu_online_mask);
+		expect_wide(test, fake, cpu_online_mask);
+		irq_set_affinity(fake->irq, cpumask_of(to));
+
+		/* Off the list: the last mask of the driver */
+		fake_follow_list(fake, false);
+		expect_mask(test, fake, cpumask_of(to));
+		KUNIT_EXPECT_TRUE(test, fake_is_drivers(fake));
+
+		/* And the user's for good */
+		fake_follow_list(fake, true);
+		KUNIT_EXPECT_EQ(test, irq_set_affinity_usr(fake->irq, cpumask_of(to)), 0);
+		fake_raise(fake);
+		irq_set_affinity(fake->irq, cpumask_of(from));
+		expect_wide(test, fake, cpumask_of(to));
+		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
+		irq_balance_widen(fake->desc, false);
+		expect_wide(test, fake, cpumask_of(to));
+		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
+
+		/* A user's mask that was there before is none of the driver's */
+		fake_follow_list(fake, true);
+		expect_wide(test, fake, cpumask_of(to));
+	}
+	kunit_deactivate_static_stub(test, irq_balance_is_listed_to_widen);
 }
 
 static void never_outside_the_mask(struct kunit *test)
@@ -369,18 +493,6 @@ static void busy_is_not_retried_at_entry(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, irqd_is_setaffinity_pending(&fake->desc->irq_data));
 	expect_mask(test, fake, cpu_online_mask);
 	KUNIT_EXPECT_EQ(test, fake_result(fake), -EBUSY);
-}
-
-static void chip_that_writes_the_mask_is_put_back(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	unsigned int from = fake_cpu(fake);
-
-	fake->writes_mask = true;
-	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EOPNOTSUPP);
-	expect_mask(test, fake, cpu_online_mask);
-	expect_place(test, fake, from, -EOPNOTSUPP);
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
 }
 
 static void shutdown_calls_it_off(struct kunit *test)
@@ -630,10 +742,11 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(polls_follow_the_user),
 	KUNIT_CASE(polls_stay),
 	KUNIT_CASE(users_write_wins),
-	KUNIT_CASE(users_pending_move_is_not_touched),
+	KUNIT_CASE(users_pending_mask_is_the_mask),
+	KUNIT_CASE(isolation_stops_a_move),
+	KUNIT_CASE(drivers_masks_are_widened),
 	KUNIT_CASE(never_outside_the_mask),
 	KUNIT_CASE(busy_is_not_retried_at_entry),
-	KUNIT_CASE(chip_that_writes_the_mask_is_put_back),
 	KUNIT_CASE(shutdown_calls_it_off),
 	KUNIT_CASE(fixed_ones_stay),
 	KUNIT_CASE(edges_are_not_lost),

@@ -271,11 +271,25 @@ static void bt_eoi(struct irq_data *data)
 	bt_try_send(s);
 }
 
+/* The core hands out all of a mask that is online, the mover a CPU of it */
+static bool bt_is_all_of(const struct cpumask *dest, const struct cpumask *mask)
+{
+	return cpumask_subset(dest, mask) &&
+	       cpumask_weight(dest) == cpumask_weight_and(mask, cpu_online_mask);
+}
+
+static bool bt_is_mover(struct bt_source *s, struct irq_data *data, const struct cpumask *dest)
+{
+	struct irq_desc *desc = irq_data_to_desc(data);
+
+	return cpumask_weight(dest) == 1 && !bt_is_all_of(dest, irq_data_get_affinity_mask(data)) &&
+	       !bt_is_all_of(dest, irq_balance_mask(desc)) && !bt_is_all_of(dest, &s->writing);
+}
+
 static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bool force)
 {
-	bool mover = irq_balance_is_moving(irq_data_to_desc(data));
 	struct bt_source *s = irq_data_get_irq_chip_data(data);
-	bool dying = !cpu_online(smp_processor_id());
+	bool mover = bt_is_mover(s, data, dest), dying = !cpu_online(smp_processor_id());
 	unsigned int cpu;
 
 	lockdep_assert_held(&irq_data_to_desc(data)->lock);

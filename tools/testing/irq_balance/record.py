@@ -213,7 +213,7 @@ class Machine:
                     continue
                 mine = self.irqs.setdefault(irq, dict(value, movable=False))
                 # A write that has not taken effect yet is no pin
-                mine['movable'] |= value['status'] in ('movable', 'user-move')
+                mine['movable'] |= value['status'] == 'movable'
 
     def mask(self, value, at=None):
         allowed = set(bits(value['mask'], self.cpus)) or set(self.cpus)

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/**
+ * DOC: irq-balance-widen
+ *
+ * Many drivers write a mask of one CPU for each of their interrupts. That is their default
+ * placement: a pin that no user has asked for. It is respected (status "driver"), unless the
+ * user names the interrupt in the list "widen". Then the balancer does what the user would do
+ * by hand: smp_affinity becomes default_smp_affinity, and the affinity notifier is called.
+ *
+ * Which masks are the user's is recorded where they are written (IRQS_USER_AFFINITY). When the
+ * driver of a widened interrupt writes again, its mask is kept for later and the wide one written
+ * in its place, in the same critical section: the effective CPU is never outside of the mask that
+ * smp_affinity shows. A mask that the user writes takes the place of the wide one. The driver's
+ * mask comes back when the interrupt leaves the list, or the balancer is not "on" any more.
+ */
+#include <linux/irq.h>
+#include <linux/slab.h>
+
+#include "../internals.h"
+#include "core.h"
+
+/* The masks of a widened interrupt, under desc->lock */
+struct irq_balance_masks {
+	struct cpumask	driver;		/* its last one */
+	struct cpumask	user;		/* if @by_user */
+	bool		by_user;	/* the user has written since */
+};
+
+/* The mask instead of the driver's, which it is where that has no CPU that is online */
+static const struct cpumask *irq_balance_wide_mask(const struct irq_balance_masks *masks)
+{
+	const struct cpumask *wide = masks->by_user ? &masks->user : irq_default_affinity;
+
+	return cpumask_intersects(wide, cpu_online_mask) ? wide : &masks->driver;
+}
+
+/**
+ * irq_balance_driver_writes - A driver writes the affinity mask
+ * @desc:	descriptor of the interrupt, locked
+ * @mask:	the driver's mask
+ *
+ * Return: the mask to write, @mask or that of a widened interrupt
+ */
+const struct cpumask *irq_balance_driver_writes(struct irq_desc *desc, const struct cpumask *mask)
+{
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
+
+	lockdep_assert_held(&desc->lock);
+
+	irq_balance_review();
+	if (b && b->widened) {
+		cpumask_copy(&b->widened->driver, mask);
+		if (b->widened->by_user || cpumask_weight(mask) == 1)
+			return irq_balance_wide_mask(b->widened);
+	}
+	desc->istate &= ~IRQS_USER_AFFINITY;
+	return mask;
+}
+
+/**
+ * irq_set_affinity_usr - Set the affinity of an interrupt for the user
+ * @irq:	interrupt number
+ * @mask:	the user's mask
+ *
+ * Return: 0 or the error of irq_set_affinity()
+ */
+int irq_set_affinity_usr(unsigned int irq, const struct cpumask *mask)
+{
+	struct irq_desc *desc = irq_to_desc(irq);
+	struct irq_balance_desc *b;
+	int ret;
+
+	if (!desc)
+		return -EINVAL;
+
+	guard(raw_spinlock_irqsave)(&desc->lock);
+	ret = irq_set_affinity_locked(irq_desc_get_irq_data(desc), mask, false);
+	if (ret)
+		return ret;
+
+	desc->istate |= IRQS_USER_AFFINITY;
+	b = READ_ONCE(desc->balance);
+	if (b && b->widened) {
+		cpumask_copy(&b->widened->user, mask);
+		b->widened->by_user = true;
+	}
+	irq_balance_review();
+	return 0;
+}
+
+/* Whether the mask is one CPU, as a driver has written it */
+bool irq_balance_is_drivers(struct irq_desc *desc)
+{
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
+
+	return cpumask_weight(irq_balance_mask(desc)) == 1 &&
+	       irqd_has_set(&desc->irq_data, IRQD_AFFINITY_SET) &&
+	       !(desc->istate & IRQS_USER_AFFINITY) && !(b && b->widened);
+}
+
+/* Widen the mask of an interrupt, or give the driver's back: as @listed */
+static void irq_balance_widen_locked(struct irq_desc *desc, bool listed,
+				     struct irq_balance_masks **masks)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	struct irq_balance_desc *b = desc->balance;
+
+	lockdep_assert_held(&desc->lock);
+
+	if (listed && *masks && irq_balance_check(desc) == IRQ_BALANCE_MOVABLE &&
+	    irq_balance_is_drivers(desc)) {
+		cpumask_copy(&(*masks)->driver, irq_balance_mask(desc));
+		swap(b->widened, *masks);
+		irq_set_affinity_locked(data, irq_balance_wide_mask(b->widened), false);
+	} else if (!listed && b->widened) {
+		swap(b->widened, *masks);
+		/* If its CPU has gone, the mask would have been widened by that */
+		if (!(*masks)->by_user && cpumask_intersects(&(*masks)->driver, cpu_online_mask))
+			irq_set_affinity_locked(data, &(*masks)->driver, false);
+	}
+}
+
+/**
+ * irq_balance_widen - Have the mask of an interrupt follow the list
+ * @desc:	descriptor of the interrupt, referenced
+ * @on:		false: as if the list were empty
+ *
+ * Context: process context, may sleep, serialised by the caller.
+ */
+void irq_balance_widen(struct irq_desc *desc, bool on)
+{
+	struct irq_balance_masks *masks __free(kfree) = NULL;
+	bool listed, widened;
+
+	scoped_guard(raw_spinlock_irq, &desc->lock) {
+		widened = READ_ONCE(desc->balance) && desc->balance->widened;
+		/* One without a handler has no name: it stays as it is */
+		listed = on && (desc->action ? irq_balance_is_listed_to_widen(desc) : widened);
+	}
+	if (listed == widened)
+		return;
+	if (listed && irq_balance_alloc(desc))
+		masks = kzalloc_obj(*masks);
+	if (READ_ONCE(desc->balance)) {
+		guard(raw_spinlock_irq)(&desc->lock);
+		irq_balance_widen_locked(desc, listed, &masks);
+	}
+}
