@@ -8,7 +8,7 @@
 begin
 now=
 stage find_sources 4 2
-ktap_set_plan 5
+ktap_set_plan 7
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
 all=${cpus[0]}-${cpus[-1]}
 
@@ -78,12 +78,43 @@ done
 if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers ||
    ! echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control || ! mkdir -p $group; then
 	ktap_test_skip "partition: interrupts leave: no cpusets or too few CPUs"
+	ktap_test_skip "partition: light interrupts leave: no cpusets or too few CPUs"
 	ktap_test_skip "partition: no interrupt is moved there: no cpusets or too few CPUs"
+	ktap_test_skip "partition: light ones whose masks are written later leave: no cpusets or too few CPUs"
 	ktap_test_skip "partition dissolved: the CPUs are used again: no cpusets or too few CPUs"
 	ktap_finished
 fi
 trap 'dissolve; cleanup' EXIT
 isolated=("${free[-2]}" "${free[-1]}")
+# Those that are not raised, which the drivers use or not; some can only be moved when they come
+come() { for i in "${light[@]}"; do "$INJECT" "$i" 3 1000 >/dev/null; done; }
+light=()
+state observe
+for i in $(choices); do
+	[[ " ${SOURCES[*]} " == *" $i "* ]] && continue
+	value "$IRQS/$i/actions" act
+	# shellcheck disable=SC2154
+	case ,$act, in *,rtc*|*,hpet*|*,i8042,*|*,timer,*|*,acpi,*) continue ;; esac
+	before=$(unhandled "$i")
+	"$INJECT" "$i" 3 1000 >/dev/null 2>&1 && [ "$(unhandled "$i")" = "$before" ] && light+=("$i")
+done
+state off
+for i in "${light[@]}"; do
+	save "/proc/irq/$i/smp_affinity"
+	echo "${isolated[1]}" >"/proc/irq/$i/smp_affinity_list"
+done
+come
+for i in "${light[@]}"; do echo "$all" >"/proc/irq/$i/smp_affinity_list"; done
+come
+ktap_print_msg "light: $(places "${light[@]}")"
+lights_left() { # whether none of them is on an isolated CPU
+	local cpu where
+	[ ${#light[@]} -ge 2 ] || return
+	for i in "${light[@]}"; do
+		where=$(cpu_of "$i")
+		for cpu in "${isolated[@]}"; do [ "$where" != "$cpu" ] || return; done
+	done
+}
 put "${isolated[1]}"
 echo "${isolated[0]},${isolated[1]}" >$group/cpuset.cpus
 echo isolated >$group/cpuset.cpus.partition
@@ -93,7 +124,24 @@ trace_clear
 state on
 [ "$now" = isolated ] && leave "${isolated[@]}"
 result "partition: interrupts leave" $? "$(places "${SOURCES[@]}")"
+sleep 1
+come
+lights_left
+result "partition: light interrupts leave" $? "$(places "${light[@]}")"
 
+# The balancer sleeps when these are written
+quiet
+sleep 3
+for i in "${light[@]}"; do echo "${isolated[0]}" >"/proc/irq/$i/smp_affinity_list"; done
+come
+for i in "${light[@]}"; do echo "$all" >"/proc/irq/$i/smp_affinity_list"; done
+come
+sleep 2
+come
+lights_left
+result "partition: light ones whose masks are written later leave" $? "$(places "${light[@]}")"
+
+load "$RATE" "${SOURCES[@]}"
 restless
 [ "$BREAK" = pin ] && dissolve
 sleep 3

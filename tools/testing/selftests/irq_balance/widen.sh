@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A driver's choice of one CPU is respected, unless the user names its interrupts in "widen".
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+begin
+stage find_sources 4 2
+module=$(find "$DIR" -name driver_mask.ko | head -n 1)
+[ -n "$module" ] || skip_all "no module driver_mask"
+ktap_set_plan 9
+irq=${SOURCES[0]}
+insmod "$module" irq="$irq" || ktap_exit_fail_msg "driver_mask cannot be loaded"
+trap 'rmmod driver_mask; cleanup' EXIT
+driver=/sys/module/driver_mask/parameters
+mask=/proc/irq/$irq/smp_affinity_list
+save $BALANCER/widen
+save "/proc/irq/$irq/smp_affinity"
+value /proc/irq/default_smp_affinity all
+value $BALANCER/cpus everywhere
+from=${cpus[0]} to=${cpus[1]}
+
+# file, value: until it is that, for at most 3 s
+becomes() {
+	local now tries=0
+	while value "$1" now && [ "$now" != "$2" ]; do
+		[ $((tries += 1)) -le 30 ] || { ktap_print_msg "$1: $now, not $2"; return 1; }
+		sleep 0.1
+	done
+}
+come() { "$INJECT" "$irq" 3 100 >/dev/null; }
+
+echo "" >$BALANCER/widen
+echo "$from" >$driver/cpu
+come
+state on
+for i in "${SOURCES[@]:1}"; do
+	save "/proc/irq/$i/smp_affinity"
+	echo "$from" >"/proc/irq/$i/smp_affinity_list"
+done
+load "$RATE" "${SOURCES[@]}"
+trace_clear
+sleep 2
+becomes "$IRQS/$irq/balance_status" driver && becomes "$mask" "$from" && [ "$(moves_of "$irq")" = 0 ]
+result "a driver's choice is respected" $?
+
+# By its name; those with the same one are not the driver's
+value "$IRQS/$irq/actions" name
+echo "${name%%,*}" >$BALANCER/widen
+becomes "/proc/irq/$irq/smp_affinity" "$all" && becomes $driver/notified "$everywhere"
+result "on the list it has the default mask, and the driver is notified" $?
+save $BALANCER/cpus
+echo "${cpus[*]:1}" | tr " " , >$BALANCER/cpus
+tries=0
+while [ "$(cpu_of "$irq")" = "$from" ] && [ $((tries += 1)) -le 30 ]; do sleep 0.1; done
+[ $tries -le 30 ] && [ "$(cpu_of "${SOURCES[1]}")" = "$from" ]
+result "it may be moved now" $? "CPU $from to $(cpu_of "$irq"); $(places "${SOURCES[@]}")"
+quiet
+
+[ "$BREAK" = widen ] && echo 0-N:1/2 >$BALANCER/widen
+echo 20000 >$driver/writes & LOADS+=($!)
+r=0 i=0
+while kill -0 "${LOADS[0]}" 2>/dev/null && [ $i -lt 100000 ]; do
+	value "/proc/irq/$irq/smp_affinity" now
+	[ "$now" = "$all" ] || r=1
+	i=$((i + 1))
+done
+quiet
+[ $i -gt 10 ] && [ $r = 0 ]
+result "the driver writes 20000 times: the mask is always the default" $? "$i reads"
+
+echo "$to" >"$mask"
+come
+echo "$from" >$driver/cpu
+come
+sleep 0.3
+becomes "$mask" "$to" && [ "$(cpu_of "$irq")" = "$to" ]
+result "a mask of the user holds, the driver's does not" $?
+state off
+becomes "$mask" "$to"
+result "off: the user's mask stays" $?
+
+state on
+echo "" >$BALANCER/widen
+echo "$from" >$driver/cpu
+come
+becomes "$IRQS/$irq/balance_status" driver
+echo "*" >$BALANCER/widen
+becomes "/proc/irq/$irq/smp_affinity" "$all"
+r=$?
+echo "$to" >$driver/cpu
+state observe
+becomes "$mask" "$to" && [ $r = 0 ]
+result "not on any more: the driver's last mask is back" $?
+state on
+becomes "/proc/irq/$irq/smp_affinity" "$all" && echo "$name.none" >$BALANCER/widen && becomes "$mask" "$to"
+result "off the list: the driver's mask is back" $?
+
+long=$(printf '%100000s' '' | tr ' ' a)
+r=0
+for text in "1,,2" ",1" "99999999999999" "$long"; do
+	# cat writes all of it at once, and ends when it is refused
+	{ echo "$text" | cat >$BALANCER/widen; } 2>/dev/null && r=1
+done
+becomes $BALANCER/widen "$name.none" && [ $r = 0 ]
+result "mistakes are refused, and change nothing" $?
+
+ktap_finished
