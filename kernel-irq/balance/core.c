@@ -391,12 +391,14 @@ static void irq_balance_collect(struct irq_balance_map *map, u64 now)
 	map->nr = 0;
 	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
-		if ((map->nr == map->size && irq_balance_grow(map)) ||
-		    !irq_balance_collect_irq(desc, &map->irqs[map->nr], now)) {
+		if (map->nr == map->size && irq_balance_grow(map)) {
 			irq_desc_put_ref(desc);
-			continue;
+			break;
 		}
-		map->descs[map->nr++] = desc;
+		if (irq_balance_collect_irq(desc, &map->irqs[map->nr], now))
+			map->descs[map->nr++] = desc;
+		else
+			irq_desc_put_ref(desc);
 	}
 }
 

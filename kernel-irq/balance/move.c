@@ -317,6 +317,15 @@ void irq_balance_cancel(struct irq_desc *desc)
 	}
 }
 
+/* @cpu goes offline: cancel a move to it, and no other */
+void irq_balance_cancel_on(struct irq_desc *desc, unsigned int cpu)
+{
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
+
+	if (b && b->target == cpu)
+		irq_balance_cancel(desc);
+}
+
 /* The CPU that bears the load: where the interrupt is delivered to, or its NAPI polls have gone */
 unsigned int irq_balance_cpu(struct irq_desc *desc)
 {

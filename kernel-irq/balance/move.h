@@ -59,6 +59,7 @@ unsigned int irq_balance_cpu(struct irq_desc *desc);
 unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu);
 bool irq_balance_move_masked(struct irq_desc *desc);
 void irq_balance_cancel(struct irq_desc *desc);
+void irq_balance_cancel_on(struct irq_desc *desc, unsigned int cpu);
 void irq_balance_notify(struct irq_desc *desc);
 const struct cpumask *irq_balance_mask(struct irq_desc *desc);
 bool irq_balance_is_housekeeping(unsigned int cpu);
@@ -84,6 +85,7 @@ void irq_balance_follow(bool follow);
 
 static inline bool irq_balance_move_masked(struct irq_desc *desc) { return false; }
 static inline void irq_balance_cancel(struct irq_desc *desc) { }
+static inline void irq_balance_cancel_on(struct irq_desc *desc, unsigned int cpu) { }
 static inline void irq_balance_free(struct irq_desc *desc) { }
 static inline void irq_balance_notify(struct irq_desc *desc) { }
 static inline const struct cpumask *

@@ -702,6 +702,55 @@ static void rmap_follows(struct kunit *test)
 	}
 }
 
+/* Of two on one CPU the other one stays when one leaves */
+static void rmap_keeps_both(struct kunit *test)
+{
+	struct irq_affinity_notify *notify;
+	struct fake *one, *two;
+	struct cpu_rmap *rmap;
+	unsigned int from, to;
+
+	if (!IS_ENABLED(CONFIG_CPU_RMAP))
+		kunit_skip(test, "needs CPU_RMAP");
+
+	one = fake_of(test, &fake_direct_chip, &from, &to);
+	two = fake_irq(test, &fake_direct_chip);
+	rmap = alloc_irq_cpu_rmap(2);
+	KUNIT_ASSERT_NOT_NULL(test, rmap);
+	KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, one->irq), 0);
+	KUNIT_EXPECT_EQ(test, irq_cpu_rmap_add(rmap, two->irq), 0);
+
+	fake_move(one, to);
+	flush_work(&READ_ONCE(one->desc->affinity_notify)->work);
+	notify = READ_ONCE(two->desc->affinity_notify);
+	fake_move(two, to);
+	flush_work(&notify->work);
+	expect_nearest(test, rmap, to);
+	KUNIT_EXPECT_EQ(test, cpu_rmap_lookup_index(rmap, to), 1);
+	fake_move(two, from);
+	flush_work(&notify->work);
+	KUNIT_EXPECT_EQ(test, cpu_rmap_lookup_index(rmap, from), 1);
+	KUNIT_EXPECT_EQ(test, cpu_rmap_lookup_index(rmap, to), 0);
+	KUNIT_EXPECT_EQ(test, rmap->near[to].dist, 0);
+	free_irq_cpu_rmap(rmap);
+}
+
+/* A CPU that goes offline, and one that stays: that of the target */
+static void hotplug_cancels_moves_to_that_cpu(struct kunit *test)
+{
+	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
+
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	scoped_guard(raw_spinlock_irqsave, &fake->desc->lock)
+		irq_balance_cancel_on(fake->desc, from);
+	KUNIT_EXPECT_TRUE(test, irqd_is_move_pending(&fake->desc->irq_data));
+	scoped_guard(raw_spinlock_irqsave, &fake->desc->lock)
+		irq_balance_cancel_on(fake->desc, to);
+	KUNIT_EXPECT_FALSE(test, irqd_is_move_pending(&fake->desc->irq_data));
+	expect_place(test, fake, from, -ECANCELED);
+}
+
 static irqreturn_t thread_handler(int irq, void *data)
 {
 	struct fake *fake = data;
@@ -752,6 +801,8 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(edges_are_not_lost),
 	KUNIT_CASE(notifier_gets_the_mask),
 	KUNIT_CASE(rmap_follows),
+	KUNIT_CASE(rmap_keeps_both),
+	KUNIT_CASE(hotplug_cancels_moves_to_that_cpu),
 	KUNIT_CASE(thread_follows),
 	{}
 };
