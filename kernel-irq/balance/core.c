@@ -276,6 +276,19 @@ enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct c
 	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : IRQ_BALANCE_MOVABLE;
 }
 
+/* The status in one word. If it may be moved, why the last pass left it, or moved it. */
+const char *irq_balance_word(struct irq_desc *desc, const struct cpumask *usable)
+{
+	const struct irq_balance_entry *entry = irq_balance_peek(desc);
+	enum irq_balance_why why = entry ? READ_ONCE(entry->state.why) : IRQ_BALANCE_WHY_NONE;
+	enum irq_balance_status status = irq_balance_status(desc, usable);
+
+	/* It may have been fixed at the last pass only */
+	if (status != IRQ_BALANCE_MOVABLE || !why || why == IRQ_BALANCE_WHY_FIXED)
+		return irq_balance_status_names[status];
+	return irq_balance_why_name(why);
+}
+
 /* The state of an interrupt, NULL: no memory */
 struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc)
 {

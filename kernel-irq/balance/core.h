@@ -81,6 +81,7 @@ void irq_balance_refresh(void);
 bool irq_balance_moves(void);
 void irq_balance_usable_cpus(struct cpumask *mask);
 enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct cpumask *usable);
+const char *irq_balance_word(struct irq_desc *desc, const struct cpumask *usable);
 const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc);
 
 /* config.c */

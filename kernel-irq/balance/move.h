@@ -10,7 +10,8 @@
 
 /*
  * Whether an interrupt may be moved, or why not. If several reasons apply one of
- * them is given. The words are interface of sysfs, tracepoints and tools.
+ * them is given. The words are interface of sysfs, tracepoints and tools. In sysfs
+ * those of plan.h replace "movable" once there are any.
  */
 #define IRQ_BALANCE_STATUSES(x)							\
 	x(MOVABLE,	"movable")						\

@@ -161,34 +161,17 @@ static struct kobj_attribute irq_balance_balance_attr = __ATTR_RW(balance);
 static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	cpumask_var_t usable __free(free_cpumask_var) = CPUMASK_VAR_NULL;
-	enum irq_balance_status status;
+	const char *word;
 
 	if (!alloc_cpumask_var(&usable, GFP_KERNEL))
 		return -ENOMEM;
 	irq_balance_usable_cpus(usable);
 	scoped_guard(raw_spinlock_irq, &to_desc(kobj)->lock)
-		status = irq_balance_status(to_desc(kobj), usable);
-	return sysfs_emit(buf, "%s\n", irq_balance_status_names[status]);
+		word = irq_balance_word(to_desc(kobj), usable);
+	return sysfs_emit(buf, "%s\n", word);
 }
 
 static struct kobj_attribute irq_balance_status_attr = __ATTR_RO(balance_status);
-
-static ssize_t balance_why_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	const struct irq_balance_entry *entry = irq_balance_peek(to_desc(kobj));
-	enum irq_balance_why planned, why = IRQ_BALANCE_WHY_NONE;
-
-	if (entry) {
-		planned = READ_ONCE(entry->state.planned);
-		if (planned && !irq_balance_moves())
-			return sysfs_emit(buf, "%s CPU%u\n", irq_balance_why_name(planned),
-					  READ_ONCE(entry->state.target));
-		why = READ_ONCE(entry->state.why);
-	}
-	return sysfs_emit(buf, "%s\n", irq_balance_why_name(why));
-}
-
-static struct kobj_attribute irq_balance_why_attr = __ATTR_RO(balance_why);
 
 static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
@@ -199,32 +182,14 @@ static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *a
 	return sysfs_emit(buf, "%llu\n", entry ? READ_ONCE(entry->state.load.mean) : 0);
 }
 
-static struct kobj_attribute irq_balance_load_attr = __ATTR_RO(load_ns_per_s);
+/* Only for root: the load of a device tells what others do with it */
+static struct kobj_attribute irq_balance_load_attr = __ATTR_RO_MODE(load_ns_per_s, 0400);
 
-#define IRQ_BALANCE_LOAD(name, member)							\
-static ssize_t name##_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)	\
-{											\
-	struct irq_desc *desc = to_desc(kobj);						\
-	struct irq_load load;								\
-											\
-	scoped_guard(raw_spinlock_irq, &desc->lock)					\
-		irq_load_peek(desc, &load);						\
-	return sysfs_emit(buf, "%llu\n", load.member);					\
-}											\
-static struct kobj_attribute irq_balance_##name = __ATTR_RO(name)
-
-IRQ_BALANCE_LOAD(load_time_ns, time_ns);
-IRQ_BALANCE_LOAD(load_soft_ns, soft_ns);
-IRQ_BALANCE_LOAD(load_thread_ns, thread_ns);
-
+/* Each file takes memory for every interrupt, unused ones too: the rest is in debugfs */
 static struct attribute *irq_balance_irq_attrs[] = {
 	&irq_balance_balance_attr.attr,
 	&irq_balance_status_attr.attr,
-	&irq_balance_why_attr.attr,
 	&irq_balance_load_attr.attr,
-	&irq_balance_load_time_ns.attr,
-	&irq_balance_load_soft_ns.attr,
-	&irq_balance_load_thread_ns.attr,
 	NULL
 };
 

@@ -268,7 +268,7 @@ static void test_example(void)
 	report("only loads that differ count for what a gain may be off by");
 }
 
-/* The reason that balance_why shows for an interrupt that stays. */
+/* The reason that balance_status shows for an interrupt that stays. */
 static void test_why(void)
 {
 	struct world w;

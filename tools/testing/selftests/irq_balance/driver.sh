@@ -66,7 +66,7 @@ for i in /sys/bus/pci/devices/"$device"/msi_irqs/*; do
 	value "$IRQS/${i##*/}/balance_status" now
 	value "$IRQS/${i##*/}/actions" act
 	# shellcheck disable=SC2154
-	[ -z "$act" ] || [ "$now" = movable ] || { r=1; ktap_print_msg "${i##*/} $act: $now"; }
+	[ -z "$act" ] || may_move "$now" || { r=1; ktap_print_msg "${i##*/} $act: $now"; }
 done
 result "the new interrupts can be moved" $r \
 	"$(ls "/sys/bus/pci/devices/$device/msi_irqs" | tr '\n' ' ')"

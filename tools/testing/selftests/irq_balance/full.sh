@@ -26,7 +26,7 @@ fill() { # $full with other interrupts, until no vector is left
 	for dir in "$IRQS"/[0-9]*; do
 		irq=${dir##*/}
 		value "$dir/balance_status" status
-		[ "$status" = movable ] || continue
+		may_move "$status" || continue
 		case " ${SOURCES[*]} " in *" $irq "*) continue ;; esac
 		value "$dir/actions" status
 		case ,$status, in

@@ -118,12 +118,24 @@ unhandled() {
 	sed -n 's/^unhandled //p' "/proc/irq/$1/spurious"
 }
 
+may_move() { # the word of a balance_status
+	case $1 in
+	movable | light | best | gain | noise | vain | resting | failed | node | full) ;;
+	imbalance | capacity | locality | affinity | program) ;;
+	*) return 1 ;;
+	esac
+}
+
+handler_ns() { # irq: the time in its handlers since boot
+	awk -v irq="$1" '$1 == irq { ns = $5 } END { print ns ? ns : 0 }' $DEBUG/irqs
+}
+
 choices() { # the interrupts that may be moved, and whose mask leaves the choice
 	local dir status mask
 	for dir in "$IRQS"/[0-9]*; do
 		value "$dir/balance_status" status
 		value "/proc/irq/${dir##*/}/smp_affinity_list" mask
-		case $status,$mask in movable,*[-,]*) echo "${dir##*/}" ;; esac
+		case $mask in *[-,]*) may_move "$status" && echo "${dir##*/}" ;; esac
 	done
 }
 
@@ -151,10 +163,9 @@ find_sources() {
 		case ,$old, in *,rtc*|*,hpet*|*,i8042,*|*,timer,*|*,acpi,*) continue ;; esac
 		before=$(unhandled "$irq")
 		for i in 1 2 3; do
-			value "$dir/load_time_ns" old
+			old=$(handler_ns "$irq")
 			"$INJECT" "$irq" 50 2000 >/dev/null 2>&1 || continue 2
-			value "$dir/load_time_ns" new
-			echo $((new - old))
+			echo $(($(handler_ns "$irq") - old))
 		done >"$TMP/costs"
 		# its handler must take it; a busy host makes one of them look dear
 		[ "$(unhandled "$irq")" = "$before" ] &&
@@ -207,8 +218,7 @@ find_busy() { # how many
 	for i in 1 2 3 4 5 6 7; do
 		[ $i != 4 ] || { busy; sleep 1; }
 		for irq in $(choices); do
-			value "$IRQS/$irq/load_time_ns" ns
-			echo "$irq $ns"
+			echo "$irq $(handler_ns "$irq")"
 		done >"$TMP/window.$i"
 		sleep 1
 	done

@@ -175,12 +175,6 @@ witness_sum() {
 witness_of() { awk -v cpu="$1" -v c="${2:-2}" '$1 == cpu { print $c }' "$TMP/witness"; }
 
 load_of() { # irqs: ns since boot
-	local irq file ns sum=0
-	for irq; do
-		for file in load_time_ns load_soft_ns load_thread_ns; do
-			value "$IRQS/$irq/$file" ns
-			sum=$((sum + ns))
-		done
-	done
-	echo $sum
+	awk -v irqs=" $* " 'index(irqs, " " $1 " ") { ns += $5 + $6 + $7 }
+		END { printf "%.0f\n", ns }' $DEBUG/irqs
 }

@@ -83,10 +83,11 @@ def account():
     return [(row[1], dict(zip(KINDS, row[2:5])), row[5]) for row in rows]
 
 
-def load(irq):
-    """{kind: ns} of an interrupt, as the load map has it."""
-    return {kind: int(read('%s%d/%s' % (IRQ, irq, name)))
-            for kind, name in zip(KINDS, ('load_time_ns', 'load_soft_ns', 'load_thread_ns'))}
+def loads(irqs):
+    """{irq: {kind: ns}} of interrupts, as the load map has it."""
+    rows = [line.split() for line in read('/sys/kernel/debug/irq_balance/irqs').splitlines()[1:]]
+    known = {int(row[0]): dict(zip(KINDS, map(int, row[4:7]))) for row in rows}
+    return {irq: known.get(irq, dict.fromkeys(KINDS, 0)) for irq in irqs}
 
 
 def module(**parameters):
@@ -171,7 +172,7 @@ def against_account(case, work, total=False, wrong=False, each=('hard', 'thread'
 
     def snapshot():
         irqs = sorted({irq for irq, _, _ in account()})
-        maps = {irq: load(irq) for irq in irqs}
+        maps = loads(irqs)
         rows = account()
         pairs = {'all': [sum(sum(m.values()) for m in maps.values()), sum(sum(burnt.values()) for _, burnt, _ in rows)]}
         if total:
@@ -210,7 +211,7 @@ def foreign(case, total):
     run({0: (0, 0, 0, 2000, 50)})
 
     def snapshot():
-        mapped, (_, burnt, _) = load(irq), account()[0]
+        mapped, (_, burnt, _) = loads([irq])[irq], account()[0]
         soft.append(mapped['soft'])
         return {'thread': [mapped['thread'], burnt['thread']]}
     soft = []
@@ -281,7 +282,7 @@ def napi(case, total):
 
     def snapshot():
         irqs = [int(n) for n in os.listdir(IRQ) if 'eth' in read('%s%s/actions' % (IRQ, n))]
-        mapped = sum(load(irq)[kind] for irq in irqs for kind in kinds)
+        mapped = sum(burnt[kind] for burnt in loads(irqs).values() for kind in kinds)
         return {'softirqs and threads' if total else 'softirqs': [mapped, witness(irqs)]}
     # Runs of a real card differ in cost
     found = windows(snapshot, 4 * SECONDS)
