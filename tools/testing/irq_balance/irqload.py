@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """irqload [OPTIONS]: show the cost of each interrupt, a live table of the load map
 
-Reads the cumulative files of the interrupt balancer in /sys/kernel/irq/N/ and
-shows their differences. Writes nothing. Needs no privileges, but for the loads of the
-CPUs, which are in debugfs. Works with the balancer in "observe" as well as "on".
+Reads the times of each interrupt in /sys/kernel/debug/irq_balance/irqs and shows their
+differences; without debugfs load_ns_per_s of /sys/kernel/irq/N/, the balancer's mean over
+about 20 s. Writes nothing. Only for root. Works with the balancer in "observe" as well
+as "on".
 
   --interval S   seconds between two readings (2)
   --once         one table and out
   --count N      N tables and out
   --sort KEY     cost (default), hard, soft, thread, rate, ns, cpu, irq, name
   --all          also interrupts that did not occur
-  --json         a JSON object per interval, one a line, instead of the tables
+  --json         a JSON object per interval, one a line, instead of the tables; see below
   --from FILE    show a recording of --json ("-": standard input) instead of measuring;
                  with --once the whole of it in one table
   --plot FILE    at the end draw the intervals: FILE.png or FILE.svg (matplotlib)
@@ -20,9 +21,14 @@ CPUs, which are in debugfs. Works with the balancer in "observe" as well as "on"
 
 Columns: % of a CPU, in all and spent in the handlers (hard), in softirqs (soft)
 and in interrupt threads (thread); ns per interrupt, all three; interrupts per
-second; the CPU that is interrupted; whether the balancer may move it, or why not.
+second; the CPU that is interrupted; why the balancer does not move it, or did.
 Above them each CPU's interrupt load, and the part of it (base) that belongs to no
-interrupt, as the balancer's last pass saw them.
+interrupt, as the balancer's last pass saw them. Without debugfs there are no parts,
+no ns per interrupt and no CPUs.
+
+JSON: "format" (irqload 2), "time" (s since 1970), "seconds" (of the interval), "state",
+"cpus" (cpu, load_ns_per_s, base_ns_per_s) and "irqs" (irq, name, chip, cpus, status,
+seconds, count, ns in all, hard_ns, soft_ns, thread_ns: null without debugfs).
 
 Status: 0; 1 where there is nothing to measure; 2 wrong usage or input.
 """
@@ -35,9 +41,9 @@ import signal
 import sys
 import time
 
-SUMS = ('hard_ns', 'soft_ns', 'thread_ns', 'count')
-FILES = ('load_time_ns', 'load_soft_ns', 'load_thread_ns', 'per_cpu_count')
-FORMAT = 'irqload 1'
+PARTS = ('hard_ns', 'soft_ns', 'thread_ns')
+SUMS = PARTS + ('ns', 'count')
+FORMAT = 'irqload 2'
 
 
 class Failure(Exception):
@@ -79,7 +85,7 @@ class Source:
 
     def __init__(self, sysfs='/sys', procfs='/proc', clock=time.monotonic_ns):
         self.irqs, self.balancer, self.procfs, self.clock = sysfs + '/kernel/irq', sysfs + '/kernel/irq_balance', procfs, clock
-        self.table = sysfs + '/kernel/debug/irq_balance/cpus'
+        self.debug = sysfs + '/kernel/debug/irq_balance/'
         self.before = {}
         self.began = None
 
@@ -93,6 +99,9 @@ class Source:
                           'build one with CONFIG_IRQ_BALANCE=y')
         if state == 'off':
             raise Nothing('the balancer is off, nothing is measured', self.advice())
+        irqs = numbered(self.irqs)
+        if self.times() is None and irqs and number('%s/%d/load_ns_per_s' % (self.irqs, irqs[0])) is None:
+            raise Nothing('the loads in %s cannot be read' % self.irqs, 'run this as root')
 
     def state(self):
         return read(self.balancer + '/state')
@@ -100,23 +109,41 @@ class Source:
     def advice(self):
         return 'as root: echo observe > %s/state' % self.balancer
 
-    def cpus(self):
-        names, *rows = [line.split() for line in (read(self.table) or '').splitlines()] or [[]]
+    def rows(self, name, form):
+        """The rows of a table in debugfs, a dict each; None if it cannot be read."""
+        text = read(self.debug + name)
+        if text is None:
+            return None
+        names, *rows = [line.split() for line in text.splitlines()] or [[]]
         try:
-            found = [dict(zip(names, map(int, row))) for row in rows]
-            if len({check(cpu, CPU, 'cpu') for cpu in found}) < len(found):
-                raise ValueError('cpu')
+            found = [{key: int(dict(zip(names, row))[key]) for key in form} for row in rows]
+            if len({check(row, form, name[:-1]) for row in found}) < len(found):
+                raise ValueError(name)
             return found
         except (KeyError, ValueError):
-            raise Failure(self.table + ': cannot read this', 'expected rows of cpu load_ns_per_s base_ns_per_s') from None
+            raise Failure(self.debug + name + ': cannot read this', 'expected rows of ' + ' '.join(form)) from None
 
-    def counters(self, irq):
-        """(clock, sums) of one interrupt; None if it has no handler or went away."""
+    def times(self):
+        """{irq: (hard, soft, thread)} of those that have a load; None without debugfs."""
+        rows = self.rows('irqs', TIMES)
+        return None if rows is None else {row['irq']: [row[key] for key in list(TIMES)[1:]] for row in rows}
+
+    def counters(self, irq, times):
+        """(count, times) of one interrupt; None if it has no handler or went away."""
         path = '%s/%d/' % (self.irqs, irq)
-        if not read(path + 'actions'):
-            return None
-        values = [number(path + name) for name in FILES]
-        return None if None in values else (self.clock(), dict(zip(SUMS, values)))
+        count = number(path + 'per_cpu_count') if read(path + 'actions') else None
+        return None if count is None else (count, None if times is None else times.get(irq, [0, 0, 0]))
+
+    def changes(self, irq, old, new, seconds):
+        """The changes of one interrupt between two readings; None if they cannot be known."""
+        if None in (old[1], new[1]):
+            rate = number('%s/%d/load_ns_per_s' % (self.irqs, irq))
+            row = {**dict.fromkeys(PARTS), 'ns': None if rate is None else int(rate * seconds)}
+        else:
+            parts = [max(0, b - a) for a, b in zip(old[1], new[1])]
+            row = {**dict(zip(PARTS, parts)), 'ns': sum(parts)}
+        # A smaller count is another interrupt with the same number
+        return None if row['ns'] is None or new[0] < old[0] else {**row, 'count': new[0] - old[0], 'seconds': seconds}
 
     def describe(self, irq):
         path = '%s/%d/' % (self.irqs, irq)
@@ -126,26 +153,19 @@ class Source:
 
     def sample(self):
         """The changes since the last call, as an object for --json."""
-        now = self.clock()
-        record = {'format': FORMAT, 'time': round(time.time(), 3), 'state': self.state() or '',
-                  'seconds': (now - self.began) / 1e9 if self.began is not None else 0.0,
-                  'cpus': self.cpus(), 'irqs': []}
+        times, now = self.times(), self.clock()
+        seconds = (now - self.began) / 1e9 if self.began is not None else 0.0
+        record = {'format': FORMAT, 'time': round(time.time(), 3), 'state': self.state() or '', 'seconds': seconds,
+                  'cpus': self.rows('cpus', CPU) or [], 'irqs': []}
         after = {}
         for irq in numbered(self.irqs):
-            reading = self.counters(irq)
+            reading = self.counters(irq, times)
             if reading is None:
                 continue
             after[irq] = reading
-            if irq not in self.before:
-                continue
-            (t0, old), (t1, new) = self.before[irq], reading
-            # A smaller count is another interrupt with the same number. Times
-            # contain an estimate and may step back a little.
-            if new['count'] < old['count'] or t1 <= t0:
-                continue
-            row = self.describe(irq)
-            row.update({key: max(0, new[key] - old[key]) for key in SUMS}, seconds=(t1 - t0) / 1e9)
-            record['irqs'].append(row)
+            changes = self.changes(irq, self.before[irq], reading, seconds) if irq in self.before else None
+            if changes:
+                record['irqs'].append({**self.describe(irq), **changes})
         self.before, self.began = after, now
         return record
 
@@ -155,6 +175,7 @@ TEXT = r'[^\ud800-\udfff]{0,4096}'
 # The values that irqload writes: a range of numbers, or a pattern
 RECORD = {'format': re.escape(FORMAT), 'time': (-2 ** 31, 2 ** 36), 'state': '[a-z]{0,20}', 'seconds': SHORT}
 CPU = {'cpu': (0, 2 ** 20), 'load_ns_per_s': NS, 'base_ns_per_s': NS}
+TIMES = {'irq': (0, 2 ** 32 - 1), 'time_ns': NS, 'soft_ns': NS, 'thread_ns': NS}
 IRQ = dict({'irq': (0, 2 ** 32 - 1), 'name': TEXT, 'chip': TEXT, 'status': TEXT, 'cpus': r'[0-9,-]{0,65536}', 'seconds': SHORT},
            **dict.fromkeys(SUMS, NS))
 
@@ -163,7 +184,9 @@ def check(value, form, key):
     """An error where VALUE cannot be one that irqload wrote; KEY is the one that tells rows apart."""
     for name, wanted in form.items():
         known = value[name]
-        if isinstance(wanted, str):
+        if known is None and name in PARTS:
+            good = all(value[part] is None for part in PARTS)
+        elif isinstance(wanted, str):
             good = isinstance(known, str) and re.fullmatch(wanted, known, re.S)
         else:
             good = type(known) in ((int, float) if name in ('time', 'seconds') else (int,)) and wanted[0] <= known <= wanted[1]
@@ -217,7 +240,7 @@ def total(records):
     rows = {}
     for row in (row for record in records for row in record['irqs']):
         known = rows.setdefault(row['irq'], dict(row, seconds=0.0, **dict.fromkeys(SUMS, 0)))
-        sums = {key: known[key] + row[key] for key in SUMS + ('seconds',)}
+        sums = {key: None if None in (known[key], row[key]) else known[key] + row[key] for key in SUMS + ('seconds',)}
         rows[row['irq']] = dict(row, **sums)
     result = dict(records[-1], seconds=sum(r['seconds'] for r in records), irqs=list(rows.values()))
     cpus = {}
@@ -232,29 +255,25 @@ def total(records):
     return result
 
 
-def cost(row):
-    return row['hard_ns'] + row['soft_ns'] + row['thread_ns']
-
-
 def percent(ns, seconds):
     return ns / seconds / 1e7
 
 
 def per_interrupt(row):
-    """ns; None where a time was charged and no interrupt counted."""
-    return cost(row) / row['count'] if row['count'] else None
+    """ns; None where no interrupt was counted, or its load is a mean over more than the interval."""
+    return row['ns'] / row['count'] if row['count'] and row['hard_ns'] is not None else None
 
 
 # Smallest key first
 KEYS = {
-    'cost': lambda row: -cost(row) / row['seconds'],
-    'hard': lambda row: -row['hard_ns'] / row['seconds'],
-    'soft': lambda row: -row['soft_ns'] / row['seconds'],
-    'thread': lambda row: -row['thread_ns'] / row['seconds'],
+    'cost': lambda row: -row['ns'] / row['seconds'],
+    'hard': lambda row: -(row['hard_ns'] or 0) / row['seconds'],
+    'soft': lambda row: -(row['soft_ns'] or 0) / row['seconds'],
+    'thread': lambda row: -(row['thread_ns'] or 0) / row['seconds'],
     'rate': lambda row: -row['count'] / row['seconds'],
     'ns': lambda row: -(per_interrupt(row) or 0),
     'cpu': lambda row: (not row['cpus'], [int(p) if re.fullmatch('[0-9]{1,9}', p) else 0 for p in row['cpus'].replace('-', ',').split(',')],
-                        -cost(row) / row['seconds']),
+                        -row['ns'] / row['seconds']),
     'irq': lambda row: row['irq'],
     'name': lambda row: (row['name'], row['irq']),
 }
@@ -274,9 +293,9 @@ def per_cpu(record, width):
 
 def table(record, sort='cost', everything=False, width=100, advice=''):
     """Lines of text."""
-    rows = [r for r in record['irqs'] if everything or r['count'] or cost(r)]
+    rows = [r for r in record['irqs'] if everything or r['count'] or r['ns']]
     rows.sort(key=lambda r: (KEYS[sort](r), r['irq']))
-    busy = sum(percent(cost(r), r['seconds']) for r in record['irqs'])
+    busy = sum(percent(r['ns'], r['seconds']) for r in record['irqs'])
     lines = ['%s  balancer %s, %d interrupts, %.1f s: %.1f %% of a CPU' % (
         time.strftime('%H:%M:%S', time.localtime(record['time'])), record['state'] or 'gone', len(record['irqs']),
         record['seconds'], busy)]
@@ -284,12 +303,13 @@ def table(record, sort='cost', everything=False, width=100, advice=''):
         lines.append('nothing is measured. ' + advice)
     lines = [''.join(c if c.isprintable() else '?' for c in line) for line in lines] + per_cpu(record, width)
 
-    cells = [('irq', 'name', 'chip', 'cpu%', 'hard', 'soft', 'thread', 'ns/irq', 'rate/s', 'on', 'moves')]
+    cells = [('irq', 'name', 'chip', 'cpu%', 'hard', 'soft', 'thread', 'ns/irq', 'rate/s', 'on', 'status')]
     for r in rows:
-        shares = ['%.2f' % percent(ns, r['seconds']) for ns in (cost(r), r['hard_ns'], r['soft_ns'], r['thread_ns'])]
+        shares = ['-' if r[key] is None else '%.2f' % percent(r[key], r['seconds']) for key in ('ns',) + PARTS]
+        each = per_interrupt(r)
         # Without the device's address
         chip = re.sub(r'-[0-9a-f]{4,}:[0-9a-f]{2}:.*', '', r['chip'])
-        cells.append(('%d' % r['irq'], r['name'], chip, *shares, '%.0f' % per_interrupt(r) if r['count'] else '-',
+        cells.append(('%d' % r['irq'], r['name'], chip, *shares, '-' if each is None else '%.0f' % each,
                       '%.0f' % (r['count'] / r['seconds']), r['cpus'] or '-', r['status']))
     left = (1, 2, 10)
     sizes = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
@@ -341,13 +361,13 @@ def plot(records, out):
     for record in records:
         end += record['seconds']
         times.append(end)
-    heavy = sorted(total(records)['irqs'], key=cost, reverse=True)[:9]
-    heavy = [row for row in heavy if cost(row)]
+    heavy = sorted(total(records)['irqs'], key=lambda row: row['ns'], reverse=True)[:9]
+    heavy = [row for row in heavy if row['ns']]
     number_of = {row['irq']: n for n, row in enumerate(heavy)}
     piles = [[0.0] * len(records) for _ in range(len(heavy) + 1)]
     for t, record in enumerate(records):
         for row in record['irqs']:
-            piles[number_of.get(row['irq'], -1)][t] += percent(cost(row), row['seconds'])
+            piles[number_of.get(row['irq'], -1)][t] += percent(row['ns'], row['seconds'])
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), constrained_layout=True)
     # A dollar would begin a formula
     names = ['%d %s' % (row['irq'], row['name'].replace('$', r'\$')) for row in heavy] + ['others']

@@ -17,7 +17,7 @@ import irqload
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
 WORK = tempfile.TemporaryDirectory()
-FILES = ('load_time_ns', 'load_soft_ns', 'load_thread_ns', 'per_cpu_count')
+IRQS = 'sys/kernel/debug/irq_balance/irqs'
 
 
 def tearDownModule():
@@ -31,6 +31,7 @@ class Tree:
         self.top = tempfile.mkdtemp(dir=WORK.name)
         self.write('sys/kernel/irq_balance/state', 'observe')
         self.write('sys/kernel/debug/irq_balance/cpus', 'cpu load_ns_per_s base_ns_per_s\n0 410000000 5000000\n 10 0 0')
+        self.times = {}
 
     def write(self, path, value):
         path = self.top + '/' + path
@@ -42,9 +43,11 @@ class Tree:
         shutil.rmtree(self.top + '/' + path)
 
     def irq(self, irq, name, *sums, cpu='0', status='movable'):
-        for file, value in dict(zip(FILES, sums), actions=name, chip_name='PCI-MSIX-0000:02:00.0',
-                                balance_status=status).items():
+        for file, value in dict(actions=name, chip_name='PCI-MSIX-0000:02:00.0', per_cpu_count=sums[3],
+                                balance_status=status, load_ns_per_s=1000000).items():
             self.write('sys/kernel/irq/%d/%s' % (irq, file), value)
+        self.times[irq] = '%d 0 %s 1000000 %s %s %s -\n' % (irq, status, *sums[:3])
+        self.write(IRQS, 'irq cpu status load_ns_per_s time_ns soft_ns thread_ns proposal\n' + ''.join(self.times.values()))
         self.write('proc/irq/%d/effective_affinity_list' % irq, cpu)
 
     def arguments(self, *more):
@@ -77,13 +80,14 @@ class Measuring(unittest.TestCase):
             ('a time that steps back is none', (100, 100, 0, 100), (50100, 90, 0, 101), [50000, 0, 0, 1]),
             ('idle', (7, 0, 0, 7), (7, 0, 0, 7), [0, 0, 0, 0]),
             ('another interrupt with this number', (1000, 0, 0, 1000), (5, 0, 0, 5), None),
-            ('rubbish', (1, 1, 1, 1), (2, 'garbage', 1, 2), None))
+            ('rubbish', (1, 1, 1, 1), (2, 1, 1, 'garbage'), None))
         for what, before, after, expected in cases:
             with self.subTest(what):
                 self.tree.irq(24, 'eth0', *before)
                 [record] = records(self.tree.between(lambda a=after: self.tree.irq(24, 'eth0', *a, cpu='2-3', status='managed')))
-                self.assertEqual([rows(record)[24][k] for k in irqload.SUMS] if 24 in rows(record) else None, expected)
+                self.assertEqual([rows(record)[24][k] for k in irqload.PARTS + ('count',)] if 24 in rows(record) else None, expected)
                 if expected:
+                    self.assertEqual(rows(record)[24]['ns'], sum(expected[:3]))
                     self.assertEqual((rows(record)[24]['cpus'], rows(record)[24]['status']), ('2-3', 'managed'))
 
     def test_appear_and_disappear(self):
@@ -94,6 +98,16 @@ class Measuring(unittest.TestCase):
             lambda: (self.tree.irq(25, 'eth1', 9, 0, 0, 3), self.tree.write('sys/kernel/irq_balance/state', 'off'))))
         self.assertEqual((sorted(rows(a)), sorted(rows(b)), rows(b)[25]['count']), ([], [25], 3))
         self.assertEqual((a['state'], b['state'], [cpu['cpu'] for cpu in b['cpus']]), ('observe', 'off', [0, 10]))
+
+    def test_without_debugfs(self):
+        self.tree.irq(24, 'eth0', 1, 1, 1, 10)
+        self.tree.remove('sys/kernel/debug')
+        text = self.tree.between(lambda: self.tree.write('sys/kernel/irq/24/per_cpu_count', 30))
+        [row] = irqload.parse(text.encode())['irqs']
+        self.assertEqual([row[k] for k in irqload.PARTS + ('count',)], [None, None, None, 20])
+        self.assertAlmostEqual(row['ns'] / row['seconds'], 1000000, delta=50000)
+        lines = irqload.table(irqload.total(records(text) * 2))
+        self.assertEqual(lines[2].split()[3:8], ['0.10', '-', '-', '-', '-'])
 
     def test_late(self):
         def late(seconds):
@@ -110,11 +124,11 @@ class Measuring(unittest.TestCase):
         lines = irqload.table(record)
         self.assertEqual([line.split() for line in lines[1:]], [
             ['CPU', '0', '10'], ['load', '41.0', '0.0'], ['base', '0.5', '0.0'],
-            'irq name chip cpu% hard soft thread ns/irq rate/s on moves'.split(),
+            'irq name chip cpu% hard soft thread ns/irq rate/s on status'.split(),
             '24 eth0 ?[2J PCI-MSIX 0.05 0.03 0.01 0.01 10000 50 0 movable'.split()])
         self.assertLessEqual(max(map(len, irqload.table(record, width=75))), 75)
         one = dict(record['irqs'][0])
-        record['irqs'] = [dict(one, irq=1, hard_ns=9), dict(one, irq=2, hard_ns=10 ** 9, count=1), dict(one, irq=3, cpus='')]
+        record['irqs'] = [dict(one, irq=1, ns=9), dict(one, irq=2, ns=10 ** 9, count=1), dict(one, irq=3, cpus='')]
         for key, first in ('cost', 2), ('ns', 2), ('rate', 1), ('irq', 1), ('cpu', 2):
             self.assertEqual(irqload.table(record, key)[5].split()[0], str(first), key)
 
@@ -130,18 +144,18 @@ class Program(unittest.TestCase):
         text = tree.between(lambda: tree.irq(24, 'eth0', 100, 200, 300, 1), lambda: tree.irq(24, 'eth0', 150, 250, 400, 3))
         self.assertEqual(self.run_it('--from', '-', '--json', text=text).stdout, text)
         [whole] = records(self.run_it('--from', '-', '--once', '--json', text=text).stdout)
-        self.assertEqual([rows(whole)[24][k] for k in irqload.SUMS], [150, 250, 400, 3])
+        self.assertEqual([rows(whole)[24][k] for k in irqload.SUMS], [150, 250, 400, 800, 3])
         self.assertEqual(self.run_it('--from', '-', text=text).stdout.count('balancer observe'), 2)
         good = json.loads(text.splitlines()[0])
         wrong = [dict(good, **w) for w in (
             {'seconds': 5e-324}, {'time': 1e17}, {'time': -1e17}, {'irqs': ''}, {'irqs': good['irqs'] * 2}, {'state': ['x']}, {'state': '\x1b[2J'},
             *({'cpus': [{'cpu': cpu, 'load_ns_per_s': 0, 'base_ns_per_s': 0}]} for cpu in (True, -1, 0.5, '0')))]
         for line in (*map(json.dumps, wrong), json.dumps(good)[:-1] + ', "seconds": 7.0}', '\udcff',
-                     'x', '1', '[]', 'null', text[:50], json.dumps(dict(good, format='irqload 2')), json.dumps(dict(good, irqs=[3])),
+                     'x', '1', '[]', 'null', text[:50], json.dumps(dict(good, format='irqload 1')), json.dumps(dict(good, irqs=[3])),
                      json.dumps(dict(good, seconds='1')), json.dumps(dict(good, cpus=None)), json.dumps(dict(good, seconds=float('nan'))),
                      json.dumps(dict(good, seconds=1e300)), json.dumps(dict(good, seconds=0)), text.splitlines()[0].replace('300', '9' * 40),
                      '[' * 100000, '\x00', *(json.dumps(dict(good, irqs=[dict(good['irqs'][0], **wrong)])) for wrong in (
-                         {'irq': -1}, {'irq': True}, {'seconds': 5e-324}, {'count': 1.5}, {'name': '\ud800'}, {'cpus': 'x'}, {'irq': '3'}, {'name': None}, {'cpus': 0}, {'count': -1}, {'seconds': 0}))):
+                         {'irq': -1}, {'hard_ns': None}, {'irq': True}, {'seconds': 5e-324}, {'count': 1.5}, {'name': '\ud800'}, {'cpus': 'x'}, {'irq': '3'}, {'name': None}, {'cpus': 0}, {'count': -1}, {'seconds': 0}))):
             with self.subTest(line[:40]):
                 self.refused('-:2', '--from', '-', '--once', text=text.splitlines()[0] + '\n' + line + '\n')
         with open(tree.top + '/bad', 'w') as file:
@@ -191,8 +205,13 @@ class Program(unittest.TestCase):
             tree.write('sys/kernel/debug/irq_balance/cpus', rubbish)
             self.refused('balance/cpus: ', *tree.arguments('--once'))
         tree.write('sys/kernel/debug/irq_balance/cpus', '')
-        tree.write('sys/kernel/irq/24/load_time_ns', '9' * 5000)
+        tree.irq(24, 'eth0', 'x', 1, 1, 1)
+        self.refused('balance/irqs: ', *tree.arguments('--once'))
+        tree.irq(24, 'eth0', 1, 1, 1, '9' * 5000)
         self.assertEqual(self.run_it(*tree.arguments('--once', '--interval', '0.05')).returncode, 0)
+        os.unlink(tree.top + '/' + IRQS)
+        os.unlink(tree.top + '/sys/kernel/irq/24/load_ns_per_s')
+        self.refused('as root', *tree.arguments('--once'), status=1)
         done = subprocess.run(['sh', '-c', '"$0" "$1" --from - <&-', sys.executable, PROGRAM], capture_output=True, text=True, check=False)
         self.assertIn('input is closed', done.stderr)
         tree.write('sys/kernel/irq_balance/state', 'off')
