@@ -64,6 +64,12 @@
 #define IRQ_BALANCE_WAITS	(BIT(IRQ_BALANCE_STOPPED) | BIT(IRQ_BALANCE_FORWARDED) | \
 				 BIT(IRQ_BALANCE_POLLED))
 
+/*
+ * An IPI for each occurrence of a redirected interrupt: sent on one CPU, taken and ended on the
+ * other, which may have to leave idle. Small cores take 1 to 2 us for an entry and its exit alone.
+ */
+#define IRQ_BALANCE_IPI_NS	(2 * NSEC_PER_USEC)
+
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
 
@@ -333,6 +339,25 @@ static unsigned int irq_balance_load_cpu(struct irq_desc *desc, const struct irq
 	return cpu;
 }
 
+/* The time that IPIs would take if the interrupt were redirected, ns/s, over the last 0.1 s or more */
+static u64 irq_balance_toll(struct irq_desc *desc, u64 now)
+{
+	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
+	unsigned long count = data_race(desc->tot_count);
+
+	if (!irq_balance_is_redirected(desc))
+		return 0;
+	if (now - entry->counted >= NSEC_PER_SEC / 10) {
+		if (entry->counted)
+			entry->toll = div64_u64((u64)(count - entry->count) * IRQ_BALANCE_IPI_NS *
+						MSEC_PER_SEC,
+						div_u64(now - entry->counted, NSEC_PER_MSEC));
+		entry->count = count;
+		entry->counted = now;
+	}
+	return entry->toll;
+}
+
 /* Returns whether the interrupt is one for the planner */
 static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
 {
@@ -357,6 +382,7 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->thread = load.thread_ns;
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
 	irq->state = &entry->state;
+	irq->toll = irq_balance_toll(desc, now);
 	irq->hint = desc->affinity_hint ? cpumask_first(desc->affinity_hint) + 1 : 0;
 
 	irq->changed = !bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);

@@ -31,6 +31,9 @@ struct irq_balance_entry {
 	unsigned int			effective;	/* CPU at the last pass */
 	unsigned int			ran;		/* where samples ran since, or none yet */
 	u32				charges;	/* of &irq_load.charges by then */
+	u64				counted;	/* clock (ns) when it had occurred @count times */
+	unsigned long			count;
+	u64				toll;		/* ns/s for IPIs once it has been moved */
 	bool				banned;		/* the answer of irq_balance_is_banned() */
 	u32				ban_key;	/* the names and the list that it is for */
 	unsigned long			allowed[];	/* affinity mask at this pass */

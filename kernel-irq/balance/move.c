@@ -32,9 +32,11 @@
 
 #include "../internals.h"
 
-/* Every interrupt would cost an IPI once it left its demultiplexer's CPU */
-static bool irq_balance_is_redirected(struct irq_data *data)
+/* Every occurrence costs an IPI once the interrupt has left its demultiplexer's CPU */
+bool irq_balance_is_redirected(struct irq_desc *desc)
 {
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
 	for (; data; data = irqd_get_parent_data(data)) {
 		if (data->chip && data->chip->irq_set_affinity == irq_chip_redirect_set_affinity)
 			return true;
@@ -71,13 +73,14 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 	       !irq_balance_has_active_state(data);
 }
 
-/* The chip could lose an edge, or reports no single CPU */
+/* The chip could lose an edge, or reports no single CPU: a redirected one is where its parent is */
 static bool irq_balance_chip_forbids(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
 	return irq_balance_may_lose_edge(desc) ||
-	       cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1;
+	       (cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1 &&
+		!irq_balance_is_redirected(desc));
 }
 
 /* Why an interrupt must not be moved, other than by its mask: core.c sees to that */
@@ -110,8 +113,6 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 		return IRQ_BALANCE_STOPPED;
 	if (irqd_is_forwarded_to_vcpu(data))
 		return IRQ_BALANCE_FORWARDED;
-	if (irq_balance_is_redirected(data))
-		return IRQ_BALANCE_REDIRECTED;
 	if (irq_balance_chip_forbids(desc))
 		return IRQ_BALANCE_CHIP;
 	if (b && b->opted_out)

@@ -25,7 +25,6 @@
 	x(NO_AFFINITY,	"no-affinity")	/* the chip or the platform cannot */	\
 	x(STOPPED,	"stopped")	/* not started, or disabled */		\
 	x(FORWARDED,	"forwarded")	/* goes to a virtual CPU */		\
-	x(REDIRECTED,	"redirected")	/* would cost an IPI each time */	\
 	x(CHIP,		"chip")		/* see irq_balance_chip_forbids() */	\
 	x(OPTED_OUT,	"opted-out")	/* by the user */			\
 	x(POLLED,	"polled")	/* by a task, so its load is not known */\
@@ -64,6 +63,7 @@ void irq_balance_cancel_on(struct irq_desc *desc, unsigned int cpu);
 void irq_balance_notify(struct irq_desc *desc);
 const struct cpumask *irq_balance_mask(struct irq_desc *desc);
 bool irq_balance_is_housekeeping(unsigned int cpu);
+bool irq_balance_is_redirected(struct irq_desc *desc);
 
 /* manage.c */
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);

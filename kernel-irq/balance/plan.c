@@ -373,7 +373,8 @@ static void irq_balance_collect(struct irq_balance *bal, u64 now)
 	w->nr = 0;
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		struct irq_balance_state *st = irq->state;
-		u64 error = irq_balance_error(bal, &st->load), follows;
+		/* A plan has to gain more than its moves cost */
+		u64 error = irq_balance_error(bal, &st->load) + irq->toll, follows;
 		struct irq_balance_slot *slot;
 		bool allowed, crowded;
 

@@ -135,6 +135,7 @@ struct irq_balance_irq {
 	u8			status;	/* in: why @allowed is NULL, for programs and traces */
 	bool			changed; /* in: the user's mask has changed: no rest */
 	bool			waits;	/* in: its status may end, and nothing reports that */
+	u64			toll;	/* in: ns/s that it costs more once it has been moved */
 	unsigned int		hint;	/* in: 1 + the CPU that its driver prefers, 0: none */
 	const unsigned long	*allowed; /* in: CPUs of the user's mask, NULL: may not move */
 	struct irq_balance_state *state;

@@ -544,6 +544,27 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
 }
 
+/* It is where its parent is while its mask has that CPU, so the effective mask may be wide */
+static void redirected_ones_move(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct irq_data *data = &fake->desc->irq_data;
+	struct irq_chip chip = fake_direct_chip;
+	unsigned int to = other_cpu(fake);
+
+	chip.irq_set_affinity = irq_chip_redirect_set_affinity;
+	KUNIT_EXPECT_FALSE(test, irq_balance_is_redirected(fake->desc));
+	data->chip = &chip;
+	if (!irq_set_affinity(fake->irq, cpu_online_mask)) {
+		KUNIT_EXPECT_TRUE(test, irq_balance_is_redirected(fake->desc));
+		KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
+		KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
+		expect_mask(test, fake, cpu_online_mask);
+		expect_place(test, fake, to, 0);
+	}
+	data->chip = &fake_direct_chip;
+}
+
 /* An edge may come to the new CPU while the old one is in the handler */
 static void edges_are_not_lost(struct kunit *test)
 {
@@ -798,6 +819,7 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(busy_is_not_retried_at_entry),
 	KUNIT_CASE(shutdown_calls_it_off),
 	KUNIT_CASE(fixed_ones_stay),
+	KUNIT_CASE(redirected_ones_move),
 	KUNIT_CASE(edges_are_not_lost),
 	KUNIT_CASE(notifier_gets_the_mask),
 	KUNIT_CASE(rmap_follows),

@@ -1181,6 +1181,26 @@ static void test_preferences(void)
 	report("CPUs that end equally low differ by tasks, priority and hint");
 }
 
+/* Moves that cost for ever have to gain more than that */
+static void test_toll(void)
+{
+	struct world w;
+	u64 toll;
+
+	for (toll = 0; toll <= 300 * MSEC; toll += 100 * MSEC) {
+		world_init(&w, 4);
+		world_irq(&w, 0, 200 * MSEC);
+		world_irq(&w, 0, 190 * MSEC);
+		w.irqs[0].toll = toll;
+		w.irqs[1].toll = toll;
+		settle(&w);
+		EXPECT_EQ(w.moves, toll < 190 * MSEC);
+		EXPECT_EQ(world_run(&w, 30000), 0);
+		finish(&w);
+	}
+	report("what a move costs for ever is weighed against its gain");
+}
+
 /* Energy: a few per cent wake no faster CPU, and next to nothing is left where it is */
 static void test_little(void)
 {
@@ -1283,6 +1303,7 @@ void test_placement(void)
 	test_needed();
 	test_company();
 	test_preferences();
+	test_toll();
 	test_little();
 	test_crowd();
 }
