@@ -30,19 +30,14 @@
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
-#include <linux/cacheinfo.h>
 #include <linux/cpu.h>
-#include <linux/cpufreq.h>
 #include <linux/freezer.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
-#include <linux/sched/isolation.h>
-#include <linux/sched/topology.h>
 #include <linux/slab.h>
-#include <linux/topology.h>
 #include <linux/wait.h>
 
 #include "../internals.h"
@@ -51,24 +46,8 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* A CPU without a free vector gets no newcomers for this long */
-#define IRQ_BALANCE_NO_VECTOR_NS	(10ULL * NSEC_PER_SEC)
-
 /* An interrupt that could not leave a CPU is asked again after this long */
 #define IRQ_BALANCE_RETRY_NS		NSEC_PER_SEC
-
-/* Samples of one occurrence: of its handler, its thread, its polls */
-#define IRQ_BALANCE_PROOF	3
-
-/* States that keep an interrupt, and may end while the balancer sleeps */
-#define IRQ_BALANCE_WAITS	(BIT(IRQ_BALANCE_STOPPED) | BIT(IRQ_BALANCE_FORWARDED) | \
-				 BIT(IRQ_BALANCE_POLLED))
-
-/*
- * An IPI for each occurrence of a redirected interrupt: sent on one CPU, taken and ended on the
- * other, which may have to leave idle. Small cores take 1 to 2 us for an entry and its exit alone.
- */
-#define IRQ_BALANCE_IPI_NS	(2 * NSEC_PER_USEC)
 
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
@@ -89,12 +68,9 @@ static bool irq_balance_wanted;
 
 /* The next pass is the one that irq_balance_rebalance() waits for */
 static bool irq_balance_asked;
-static unsigned int irq_balance_new_topology;
-
-#define IRQ_BALANCE_WORD(name, word)	word,
+static bool irq_balance_new_topology;
 
 const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
-const char * const irq_balance_status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };
 
 enum irq_balance_mode irq_balance_get_mode(void)
 {
@@ -153,292 +129,6 @@ void irq_balance_review(void)
 		return;
 	WRITE_ONCE(irq_balance_review_due, 1);
 	irq_work_queue(&irq_balance_review_irq_work);
-}
-
-/* A node has its number; a cache, core or package that of its lowest CPU */
-static void irq_balance_collect_topology(struct irq_balance_map *map)
-{
-	unsigned int cpu;
-
-	for_each_online_cpu(cpu) {
-		struct cacheinfo *llc = get_cpu_cacheinfo_llc(cpu);
-		struct irq_balance_cpu *c = &map->cpus[cpu];
-
-		c->node = cpu_to_node(cpu);
-		c->core = cpumask_first(topology_sibling_cpumask(cpu));
-		/* Without a topology all CPUs are in one package, but have masks of one CPU */
-		c->package = cpumask_first(topology_physical_package_id(cpu) < 0 ?
-					   cpu_online_mask : topology_core_cpumask(cpu));
-		c->llc = llc ? cpumask_first(&llc->shared_cpu_map) : c->package;
-	}
-}
-
-/* CPUs that interrupts may be moved to. Stale if a CPU may go away meanwhile. */
-void irq_balance_usable_cpus(struct cpumask *mask)
-{
-	unsigned int cpu;
-
-	irq_balance_get_cpus(mask);
-	cpumask_and(mask, mask, cpu_online_mask);
-	for_each_cpu(cpu, mask) {
-		if (!irq_balance_is_housekeeping(cpu))
-			cpumask_clear_cpu(cpu, mask);
-	}
-}
-
-/* The time of a CPU that tasks take, ns/s: what is busy without the interrupts of the last pass */
-static u64 irq_balance_tasks(unsigned int cpu, u64 interrupts)
-{
-	u64 busy;
-
-	if (!cpu_online(cpu))
-		return 0;
-	busy = div_u64(sched_cpu_util(cpu) * IRQ_BALANCE_FULL, arch_scale_cpu_capacity(cpu));
-	return busy - min(busy, interrupts);
-}
-
-/* The capacity that throttling leaves */
-static u32 irq_balance_capacity(unsigned int cpu)
-{
-	unsigned long capacity = arch_scale_cpu_capacity(cpu);
-
-	capacity -= min(capacity, cpufreq_get_pressure(cpu));
-	return clamp_t(u32, capacity, 1, IRQ_BALANCE_CAPACITY);
-}
-
-static void irq_balance_collect_cpus(struct irq_balance_map *map)
-{
-	unsigned int cpu;
-
-	irq_balance_usable_cpus(&map->usable);
-
-	for_each_possible_cpu(cpu) {
-		struct irq_balance_cpu *c = &map->cpus[cpu];
-
-		/* Not with its tick, which each CPU has, and the entry of interrupts */
-		c->time = irq_load_base(cpu);
-		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
-			c->usable = !c->usable;
-			map->policy.changed = true;
-		}
-		c->capacity = irq_balance_capacity(cpu);
-		c->tasks = irq_balance_tasks(cpu, c->load);
-		/* Elsewhere it is the number of the CPU, for packing tasks */
-		c->priority = IS_ENABLED(CONFIG_SCHED_MC_PRIO) ? arch_asym_cpu_priority(cpu) : 0;
-	}
-}
-
-static void irq_balance_count_failure(unsigned int irq, unsigned int target, int error)
-{
-	irq_balance_map.failed++;
-	trace_irq_balance_fail(irq, target, error);
-}
-
-/* How did the move go that the last pass asked for? */
-static void irq_balance_collect_result(struct irq_desc *desc, u64 now)
-{
-	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
-	int error;
-
-	if (!entry || !entry->moving)
-		return;
-
-	error = irq_balance_move_result(desc);
-	entry->moving = error == -EINPROGRESS;
-	entry->moved = !error;
-	if (!error || entry->moving)
-		return;
-	if (error == -ENOSPC)
-		irq_balance_map.cpus[entry->state.target].full_until =
-			now + IRQ_BALANCE_NO_VECTOR_NS;
-	irq_balance_count_failure(irq_desc_get_irq(desc), entry->state.target, error);
-}
-
-/* Whether the mask leaves no choice; one without any usable CPU is respected as it is */
-static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask *usable)
-{
-	const struct cpumask *affinity = irq_balance_mask(desc);
-	const struct cpumask *effective = irq_data_get_effective_affinity_mask(&desc->irq_data);
-	unsigned int first = cpumask_first_and(affinity, usable);
-
-	if (cpumask_weight(affinity) == 1 || first >= nr_cpu_ids)
-		return true;
-
-	return cpumask_test_cpu(first, effective) &&
-	       cpumask_next_and(first, affinity, usable) >= nr_cpu_ids;
-}
-
-/* Everything that keeps an interrupt where it is: itself, the user, the mask */
-enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct cpumask *usable)
-{
-	enum irq_balance_status status = irq_balance_check(desc);
-
-	if (status != IRQ_BALANCE_MOVABLE)
-		return status;
-	if (irq_balance_is_banned(desc))
-		return IRQ_BALANCE_BANNED;
-	if (irq_balance_is_drivers(desc))
-		return IRQ_BALANCE_DRIVER;
-	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : IRQ_BALANCE_MOVABLE;
-}
-
-/* The status in one word. If it may be moved, why the last pass left it, or moved it. */
-const char *irq_balance_word(struct irq_desc *desc, const struct cpumask *usable)
-{
-	const struct irq_balance_entry *entry = irq_balance_peek(desc);
-	enum irq_balance_why why = entry ? READ_ONCE(entry->state.why) : IRQ_BALANCE_WHY_NONE;
-	enum irq_balance_status status = irq_balance_status(desc, usable);
-
-	/* It may have been fixed at the last pass only */
-	if (status != IRQ_BALANCE_MOVABLE || !why || why == IRQ_BALANCE_WHY_FIXED)
-		return irq_balance_status_names[status];
-	return irq_balance_why_name(why);
-}
-
-/* The state of an interrupt, NULL: no memory */
-struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc)
-{
-	struct irq_balance_entry *fresh;
-
-	if (!READ_ONCE(desc->balance)) {
-		fresh = kzalloc_flex(*fresh, allowed, BITS_TO_LONGS(nr_cpu_ids));
-		/* May race with another caller; zeroed before it is seen */
-		if (fresh && cmpxchg(&desc->balance, NULL, &fresh->mover))
-			kfree(fresh);
-	}
-	return irq_balance_entry_of(desc);
-}
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
-
-/*
- * The CPU that has the load: where the interrupt goes to, until as many samples ran elsewhere as
- * one occurrence can have. Then a move that was made only for the chip has failed.
- */
-static unsigned int irq_balance_load_cpu(struct irq_desc *desc, const struct irq_load *load)
-{
-	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
-	unsigned int cpu = irq_balance_cpu(desc);
-
-	if (cpu != entry->effective) {
-		entry->effective = cpu;
-		entry->ran = nr_cpu_ids;
-		entry->charges = load->charges;
-	}
-	if (load->charges - entry->charges > IRQ_BALANCE_PROOF) {
-		entry->ran = load->cpu;
-		entry->charges = load->charges;
-		if (entry->moved && entry->ran != cpu)
-			irq_balance_count_failure(irq_desc_get_irq(desc), cpu, -ESTALE);
-		entry->moved = false;
-	}
-	if (cpu >= nr_cpu_ids)
-		return load->cpu;
-	if (entry->ran < nr_cpu_ids && cpu_online(entry->ran) &&
-	    cpumask_test_cpu(entry->ran, irq_balance_mask(desc)))
-		return entry->ran;
-	return cpu;
-}
-
-/* The time that IPIs would take if the interrupt were redirected, ns/s, over the last 0.1 s or more */
-static u64 irq_balance_toll(struct irq_desc *desc, u64 now)
-{
-	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
-	unsigned long count = data_race(desc->tot_count);
-
-	if (!irq_balance_is_redirected(desc))
-		return 0;
-	if (now - entry->counted >= NSEC_PER_SEC / 10) {
-		if (entry->counted)
-			entry->toll = div64_u64((u64)(count - entry->count) * IRQ_BALANCE_IPI_NS *
-						MSEC_PER_SEC,
-						div_u64(now - entry->counted, NSEC_PER_MSEC));
-		entry->count = count;
-		entry->counted = now;
-	}
-	return entry->toll;
-}
-
-/* Returns whether the interrupt is one for the planner */
-static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
-{
-	struct irq_balance_entry *entry;
-	const struct cpumask *affinity;
-	struct irq_load load;
-
-	/* Without a load it never happened, or is of a kind that is not measured */
-	entry = READ_ONCE(desc->load) ? irq_balance_alloc(desc) : NULL;
-	if (!entry)
-		return false;
-
-	guard(raw_spinlock_irq)(&desc->lock);
-	irq_balance_collect_result(desc, now);
-	irq_load_peek(desc, &load);
-	affinity = irq_balance_mask(desc);
-
-	irq->irq = irq_desc_get_irq(desc);
-	irq->node = irq_desc_get_node(desc);
-	irq->cpu = irq_balance_load_cpu(desc, &load);
-	irq->soft = load.soft_ns;
-	irq->thread = load.thread_ns;
-	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
-	irq->state = &entry->state;
-	irq->toll = irq_balance_toll(desc, now);
-	irq->hint = desc->affinity_hint ? cpumask_first(desc->affinity_hint) + 1 : 0;
-
-	irq->changed = !bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
-	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
-	irq->status = irq_balance_status(desc, &irq_balance_map.usable);
-	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
-	irq->waits = BIT(irq->status) & IRQ_BALANCE_WAITS;
-	return true;
-}
-
-static int irq_balance_grow(struct irq_balance_map *map)
-{
-	unsigned int size = max(64U, 2 * map->size);
-	void *irqs = kvrealloc(map->irqs, array_size(size, sizeof(*map->irqs)), GFP_KERNEL);
-	void *descs = kvrealloc(map->descs, array_size(size, sizeof(*map->descs)), GFP_KERNEL);
-	void *work = kvzalloc(irq_balance_set_work(&map->policy, NULL, size, nr_cpu_ids),
-			      GFP_KERNEL);
-
-	map->irqs = irqs ? : map->irqs;
-	map->descs = descs ? : map->descs;
-	if (!irqs || !descs || !work) {
-		kvfree(work);
-		return -ENOMEM;
-	}
-
-	kvfree(map->work);
-	map->work = work;
-	map->size = size;
-	irq_balance_set_work(&map->policy, work, size, nr_cpu_ids);
-	return 0;
-}
-
-static void irq_balance_collect(struct irq_balance_map *map, u64 now)
-{
-	struct irq_desc *desc;
-	unsigned int irq = 0;
-
-	lockdep_assert_held(&irq_balance_pass_mutex);
-	lockdep_assert_cpus_held();
-
-	if (xchg(&irq_balance_new_topology, 0))
-		irq_balance_collect_topology(map);
-	irq_balance_collect_cpus(map);
-
-	map->nr = 0;
-	while ((desc = irq_load_next_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
-		if (map->nr == map->size && irq_balance_grow(map)) {
-			irq_desc_put_ref(desc);
-			break;
-		}
-		if (irq_balance_collect_irq(desc, &map->irqs[map->nr], now))
-			map->descs[map->nr++] = desc;
-		else
-			irq_desc_put_ref(desc);
-	}
 }
 
 static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_irq *irq)
@@ -579,7 +269,7 @@ static u64 irq_balance_run(void)
 	now = ktime_get_ns();
 	if (review && irq_balance_moves())
 		irq_balance_widen_all(true);
-	irq_balance_collect(map, now);
+	irq_balance_collect(map, now, xchg(&irq_balance_new_topology, false));
 
 	/* The pass may eject the program */
 	trace_irq_balance_settings(&irq_balance_settings, policy->program);
@@ -667,7 +357,7 @@ const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc)
 /* The map is drawn anew, and a plan may be due. A CPU that goes is inactive: no targets. */
 static int irq_balance_cpu_changed(unsigned int cpu)
 {
-	WRITE_ONCE(irq_balance_new_topology, 1);
+	WRITE_ONCE(irq_balance_new_topology, true);
 	irq_balance_review();
 	return 0;
 }
@@ -757,7 +447,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 		map->cpus[cpu].capacity = IRQ_BALANCE_CAPACITY;
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 	map->gain = 0;
-	WRITE_ONCE(irq_balance_new_topology, 1);
+	WRITE_ONCE(irq_balance_new_topology, true);
 	WRITE_ONCE(irq_balance_asked, false);
 	WRITE_ONCE(irq_balance_review_due, 1);
 }

@@ -31,7 +31,7 @@ struct irq_balance_entry {
 	unsigned int			effective;	/* CPU at the last pass */
 	unsigned int			ran;		/* where samples ran since, or none yet */
 	u32				charges;	/* of &irq_load.charges by then */
-	u64				counted;	/* clock (ns) when it had occurred @count times */
+	u64				counted;	/* clock (ns) when @count was read */
 	unsigned long			count;
 	u64				toll;		/* ns/s for IPIs once it has been moved */
 	bool				banned;		/* the answer of irq_balance_is_banned() */
@@ -56,12 +56,14 @@ struct irq_balance_map {
 	u64				passes;
 	u64				moves[IRQ_BALANCE_NR_WHYS];
 	u64				failed;		/* moves; the tracepoint has the causes */
-	u64				evacuated;	/* light ones, off CPUs that are not usable */
+	u64				evacuated;	/* off CPUs that are not usable */
 };
 
 extern struct mutex irq_balance_pass_mutex;
 extern struct irq_balance_map irq_balance_map;
 extern struct irq_balance_settings irq_balance_settings;
+
+#define IRQ_BALANCE_WORD(name, word)	word,
 
 extern const char * const irq_balance_mode_names[];
 extern const char * const irq_balance_status_names[];
@@ -73,7 +75,6 @@ static inline struct irq_balance_entry *irq_balance_entry_of(struct irq_desc *de
 	return b ? container_of(b, struct irq_balance_entry, mover) : NULL;
 }
 
-struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc);
 enum irq_balance_mode irq_balance_get_mode(void);
 int irq_balance_set_mode(enum irq_balance_mode mode);
 int irq_balance_rebalance(void);
@@ -82,10 +83,17 @@ void irq_balance_restrict(void);
 void irq_balance_rewiden(void);
 void irq_balance_refresh(void);
 bool irq_balance_moves(void);
+const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc);
+
+/* collect.c */
+struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc);
+int irq_balance_grow(struct irq_balance_map *map);
 void irq_balance_usable_cpus(struct cpumask *mask);
 enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct cpumask *usable);
 const char *irq_balance_word(struct irq_desc *desc, const struct cpumask *usable);
-const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc);
+void irq_balance_count_failure(unsigned int irq, unsigned int target, int error);
+void irq_balance_collect_result(struct irq_desc *desc, u64 now);
+void irq_balance_collect(struct irq_balance_map *map, u64 now, bool topology);
 
 /* config.c */
 int irq_balance_set(struct irq_balance_settings *set, const char *name, const char *text,

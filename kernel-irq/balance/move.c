@@ -83,7 +83,7 @@ static bool irq_balance_chip_forbids(struct irq_desc *desc)
 		!irq_balance_is_redirected(desc));
 }
 
-/* Why an interrupt must not be moved, other than by its mask: core.c sees to that */
+/* Why an interrupt must not be moved, other than by its mask: collect.c sees to that */
 enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);

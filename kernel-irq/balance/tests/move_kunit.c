@@ -438,7 +438,7 @@ static void drivers_masks_are_widened(struct kunit *test)
 		/* The driver writes again */
 		irq_set_affinity(fake->irq, cpumask_of(to));
 		expect_wide(test, fake, irq_default_affinity);
-		/* One that wants several CPUs gets them */
+		/* One that asks for several CPUs gets them */
 		irq_set_affinity(fake->irq, cpu_online_mask);
 		expect_wide(test, fake, cpu_online_mask);
 		irq_set_affinity(fake->irq, cpumask_of(to));

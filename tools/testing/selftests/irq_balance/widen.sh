@@ -41,7 +41,8 @@ done
 load "$RATE" "${SOURCES[@]}"
 trace_clear
 sleep 2
-becomes "$IRQS/$irq/balance_status" driver && becomes "$mask" "$from" && [ "$(moves_of "$irq")" = 0 ]
+becomes "$IRQS/$irq/balance_status" driver && becomes "$mask" "$from" &&
+	[ "$(moves_of "$irq")" = 0 ]
 result "a driver's choice is respected" $?
 
 # By its name; those with the same one are not the driver's
@@ -93,7 +94,8 @@ state observe
 becomes "$mask" "$to" && [ $r = 0 ]
 result "not on any more: the driver's last mask is back" $?
 state on
-becomes "/proc/irq/$irq/smp_affinity" "$all" && echo "$name.none" >$BALANCER/widen && becomes "$mask" "$to"
+becomes "/proc/irq/$irq/smp_affinity" "$all" && echo "$name.none" >$BALANCER/widen &&
+	becomes "$mask" "$to"
 result "off the list: the driver's mask is back" $?
 
 long=$(printf '%100000s' '' | tr ' ' a)
