@@ -57,7 +57,7 @@ result "state refuses other words with EINVAL and stays as it is" $r
 # files that are no single number or word
 special() {
 	[ -f "$1" ] || return 0
-	case ${1##*/} in state|cpus|ban|rebalance) ;; *) return 1 ;; esac
+	case ${1##*/} in state|cpus|ban|widen|rebalance) ;; *) return 1 ;; esac
 }
 
 r=0 n=0
@@ -92,17 +92,19 @@ for word in "" "," x 1-0 0-99999 -1 0x0 "0 cpu"; do refused $BALANCER/cpus "$wor
 result "cpus takes a list and refuses what is none" $r
 
 r=0
-save $BALANCER/ban
-for word in 1,2 "no-such-*,3" ""; do
-	echo "$word" >$BALANCER/ban && value $BALANCER/ban now && [ "$now" = "$word" ] || r=1
-done
 newline='
 '
 long=$(printf 'eth%d, ' {1..1000})0
-for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "$long"; do
-	refused $BALANCER/ban "$word" || r=1
+for f in $BALANCER/{ban,widen}; do
+	save "$f"
+	for word in 1,2 "no-such-*,3" ""; do
+		echo "$word" >"$f" && value "$f" now && [ "$now" = "$word" ] || r=1
+	done
+	for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "$long"; do
+		refused "$f" "$word" || r=1
+	done
 done
-result "ban takes numbers and names and refuses holes, lines and more than a page" $r
+result "ban and widen take numbers and names and refuse holes, lines and more than a page" $r
 
 r=0
 state off
