@@ -25,10 +25,6 @@
 /* Samples of one occurrence: of its handler, its thread, its polls */
 #define IRQ_BALANCE_PROOF	3
 
-/* States that keep an interrupt, and may end while the balancer sleeps */
-#define IRQ_BALANCE_WAITS	(BIT(IRQ_BALANCE_STOPPED) | BIT(IRQ_BALANCE_FORWARDED) | \
-				 BIT(IRQ_BALANCE_POLLED))
-
 /*
  * An IPI for each occurrence of a redirected interrupt: sent on one CPU, taken and ended on the
  * other, which may have to leave idle. Small cores take 1 to 2 us for an entry and its exit alone.
@@ -130,6 +126,9 @@ void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 	entry->moved = !error;
 	if (!error || entry->moving)
 		return;
+	if (desc->action && irq_balance_cpu(desc) < nr_cpu_ids &&
+	    !cpumask_test_cpu(irq_balance_cpu(desc), &irq_balance_map.usable))
+		irq_balance_review();
 	if (error == -ENOSPC)
 		irq_balance_map.cpus[entry->state.target].full_until =
 			now + IRQ_BALANCE_NO_VECTOR_NS;
@@ -228,7 +227,8 @@ static u64 irq_balance_toll(struct irq_desc *desc, u64 now)
 	/* Interrupts count on, under desc->lock or not */
 	unsigned long count = data_race(desc->tot_count);
 
-	if (!irq_balance_is_redirected(desc))
+	/* Without a handler there may be no chip any more */
+	if (!desc->action || !irq_balance_is_redirected(desc))
 		return 0;
 	if (now - entry->counted >= NSEC_PER_SEC / 10) {
 		if (entry->counted)

@@ -46,8 +46,9 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* An interrupt that could not leave a CPU is asked again after this long */
+/* One that could not leave a CPU is asked again after this long, then twice as long, and so on */
 #define IRQ_BALANCE_RETRY_NS		NSEC_PER_SEC
+#define IRQ_BALANCE_RETRIES		7
 
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
@@ -107,6 +108,7 @@ static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kic
 
 /* All interrupts are to be looked at, those without a load too */
 static unsigned int irq_balance_review_due;
+static unsigned int irq_balance_retries;
 
 static void irq_balance_review_func(struct irq_work *work)
 {
@@ -127,6 +129,7 @@ void irq_balance_review(void)
 {
 	if (irq_balance_get_mode() == IRQ_BALANCE_OFF)
 		return;
+	WRITE_ONCE(irq_balance_retries, 0);
 	WRITE_ONCE(irq_balance_review_due, 1);
 	irq_work_queue(&irq_balance_review_irq_work);
 }
@@ -187,15 +190,32 @@ static void irq_balance_widen_all(bool on)
 	}
 }
 
-/* Whether an interrupt is on a CPU that is not the balancer's, and not on its way elsewhere */
+/*
+ * Whether an interrupt is on a CPU that is not the balancer's, or may be when it comes, and not
+ * on its way elsewhere
+ */
 static bool irq_balance_is_astray(struct irq_desc *desc, const struct cpumask *usable)
 {
-	unsigned int cpu = irq_balance_cpu(desc);
+	struct irq_data *data = irq_desc_get_irq_data(desc);
 
-	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING))
-		cpu = desc->balance->target;
-	return irq_balance_status(desc, usable) == IRQ_BALANCE_MOVABLE &&
-	       !cpumask_test_cpu(cpu, usable);
+	if (irqd_has_set(data, IRQD_BALANCE_PENDING))
+		return !cpumask_test_cpu(desc->balance->target, usable);
+	if (irqd_is_setaffinity_pending(data))
+		return !cpumask_subset(irq_desc_get_pending_mask(desc), usable);
+	return !cpumask_test_cpu(irq_balance_cpu(desc), usable);
+}
+
+/* 0: it is to leave; -EAGAIN: it cannot now; -EALREADY */
+static int irq_balance_must_leave(struct irq_desc *desc, const struct cpumask *usable)
+{
+	enum irq_balance_status status = irq_balance_status(desc, usable);
+
+	/* The others may have no chip to ask */
+	if (status != IRQ_BALANCE_MOVABLE && !(BIT(status) & IRQ_BALANCE_WAITS))
+		return -EALREADY;
+	if (!irq_balance_is_astray(desc, usable))
+		return -EALREADY;
+	return status == IRQ_BALANCE_MOVABLE ? 0 : -EAGAIN;
 }
 
 /*
@@ -204,15 +224,22 @@ static bool irq_balance_is_astray(struct irq_desc *desc, const struct cpumask *u
  */
 static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask *usable)
 {
-	scoped_guard(raw_spinlock_irq, &desc->lock) {
-		if (!irq_balance_is_astray(desc, usable))
-			return -EALREADY;
-	}
-	if (!irq_balance_alloc(desc))
-		return -ENOMEM;
+	int ret;
+
+	scoped_guard(raw_spinlock_irq, &desc->lock)
+		ret = irq_balance_must_leave(desc, usable);
+	if (!ret && !irq_balance_alloc(desc))
+		ret = -ENOMEM;
+	if (ret)
+		return ret;
 
 	guard(raw_spinlock_irq)(&desc->lock);
-	return irq_balance_move(desc, cpumask_any_and_distribute(irq_balance_mask(desc), usable));
+	ret = irq_balance_must_leave(desc, usable);
+	if (!ret)
+		ret = irq_balance_move(desc, cpumask_any_and_distribute(irq_balance_mask(desc),
+									usable));
+	desc->balance->evacuates = ret == -EINPROGRESS;
+	return ret;
 }
 
 /* Returns whether nothing is left to do */
@@ -281,9 +308,11 @@ static u64 irq_balance_run(void)
 	irq_load_set_kick(&irq_balance_kick_irq_work, policy->limit);
 	irq_balance_trace(map, now, moves, asked);
 	irq_balance_publish(map, moves);
-	if (review && irq_balance_moves() && !irq_balance_evacuate(map)) {
+	if (review && irq_balance_moves() && !irq_balance_evacuate(map) &&
+	    irq_balance_retries < IRQ_BALANCE_RETRIES) {
 		WRITE_ONCE(irq_balance_review_due, 1);
-		policy->next = min(policy->next, now + IRQ_BALANCE_RETRY_NS);
+		policy->next = min(policy->next,
+				   now + (IRQ_BALANCE_RETRY_NS << irq_balance_retries++));
 	}
 
 	WRITE_ONCE(map->passes, map->passes + 1);
@@ -397,10 +426,9 @@ void irq_balance_restrict(void)
 void irq_balance_rewiden(void)
 {
 	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		if (irq_balance_moves())
-			irq_balance_widen_all(true);
+		irq_balance_widen_all(irq_balance_moves());
 	}
-	irq_balance_replan();
+	irq_balance_review();
 }
 
 /* Returns a thread that waits to be woken, or an error */

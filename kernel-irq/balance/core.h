@@ -22,6 +22,10 @@ enum irq_balance_mode {
 	IRQ_BALANCE_NR_MODES
 };
 
+/* States that keep an interrupt, and may end while the balancer sleeps */
+#define IRQ_BALANCE_WAITS	(BIT(IRQ_BALANCE_STOPPED) | BIT(IRQ_BALANCE_FORWARDED) | \
+				 BIT(IRQ_BALANCE_POLLED))
+
 /* State of one interrupt, kept until its descriptor is freed */
 struct irq_balance_entry {
 	struct irq_balance_desc		mover;		/* what the mover does */

@@ -226,6 +226,7 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 	} else if (!ret) {
 		b->target = cpu;
 		b->followed = false;
+		b->evacuates = false;
 		b->error = -EINPROGRESS;
 		irqd_set(&desc->irq_data, IRQD_BALANCE_PENDING);
 	}
@@ -261,6 +262,9 @@ bool irq_balance_move_masked(struct irq_desc *desc)
 	b->error = irq_balance_may_move(desc, b->target);
 	if (!b->error)
 		b->error = irq_balance_set_cpu(desc, b->target);
+	/* The planner collects how its moves went */
+	if (b->error == -EBUSY && b->evacuates)
+		irq_balance_review();
 	if (!irqd_is_setaffinity_pending(data))
 		return true;
 	if (b->error)

@@ -49,6 +49,7 @@ struct irq_balance_desc {
 	int		error;		/* outcome of the last move */
 	bool		opted_out;	/* by the user */
 	bool		followed;	/* a move is pending, NAPI polls are at @target already */
+	bool		evacuates;	/* the pending move is not the planner's */
 	struct irq_balance_masks *widened; /* NULL: the mask is not the balancer's */
 };
 
@@ -69,7 +70,7 @@ bool irq_balance_is_redirected(struct irq_desc *desc);
 int irq_set_effective_cpu(struct irq_data *data, unsigned int cpu);
 
 /* widen.c */
-const struct cpumask *irq_balance_driver_writes(struct irq_desc *desc, const struct cpumask *mask);
+int irq_set_affinity_driver(struct irq_desc *desc, const struct cpumask *mask, bool force);
 int irq_set_affinity_usr(unsigned int irq, const struct cpumask *mask);
 
 static inline void irq_balance_free(struct irq_desc *desc)
@@ -89,12 +90,13 @@ static inline void irq_balance_cancel(struct irq_desc *desc) { }
 static inline void irq_balance_cancel_on(struct irq_desc *desc, unsigned int cpu) { }
 static inline void irq_balance_free(struct irq_desc *desc) { }
 static inline void irq_balance_notify(struct irq_desc *desc) { }
-static inline const struct cpumask *
-irq_balance_driver_writes(struct irq_desc *desc, const struct cpumask *mask) { return mask; }
 static inline int irq_set_affinity_usr(unsigned int irq, const struct cpumask *mask)
 {
 	return irq_set_affinity(irq, mask);
 }
+
+#define irq_set_affinity_driver(desc, mask, force) \
+	irq_set_affinity_locked(irq_desc_get_irq_data(desc), mask, force)
 
 #endif /* !CONFIG_IRQ_BALANCE */
 

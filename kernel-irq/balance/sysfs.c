@@ -152,7 +152,7 @@ static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
 		if (!balance)
 			irq_balance_cancel(desc);
 	}
-	irq_balance_replan();
+	irq_balance_review();
 	return count;
 }
 

@@ -26,35 +26,46 @@ struct irq_balance_masks {
 	bool		by_user;	/* the user has written since */
 };
 
-/* The mask instead of the driver's, which it is where that has no CPU that is online */
-static const struct cpumask *irq_balance_wide_mask(const struct irq_balance_masks *masks)
+/* The mask instead of @mask, which it is where that has no CPU that is online */
+static const struct cpumask *irq_balance_wide_mask(const struct irq_balance_masks *masks,
+						   const struct cpumask *mask)
 {
 	const struct cpumask *wide = masks->by_user ? &masks->user : irq_default_affinity;
 
-	return cpumask_intersects(wide, cpu_online_mask) ? wide : &masks->driver;
+	return cpumask_intersects(wide, cpu_online_mask) ? wide : mask;
 }
 
 /**
- * irq_balance_driver_writes - A driver writes the affinity mask
+ * irq_set_affinity_driver - Set the affinity of an interrupt for its driver
  * @desc:	descriptor of the interrupt, locked
  * @mask:	the driver's mask
+ * @force:	see irq_force_affinity(): nothing else is written then
  *
- * Return: the mask to write, @mask or that of a widened interrupt
+ * If the interrupt is widened another mask is written, and the driver's kept. Drivers also
+ * write back the mask that they were notified of: that is no choice of theirs.
+ *
+ * Return: 0 or the error of irq_set_affinity()
  */
-const struct cpumask *irq_balance_driver_writes(struct irq_desc *desc, const struct cpumask *mask)
+int irq_set_affinity_driver(struct irq_desc *desc, const struct cpumask *mask, bool force)
 {
 	struct irq_balance_desc *b = READ_ONCE(desc->balance);
+	struct irq_balance_masks *masks = b ? b->widened : NULL;
+	bool same = cpumask_equal(mask, irq_balance_mask(desc));
+	const struct cpumask *set = mask;
+	int ret;
 
-	lockdep_assert_held(&desc->lock);
+	if (masks && !same && !force && (masks->by_user || cpumask_weight(mask) == 1))
+		set = irq_balance_wide_mask(masks, mask);
+	ret = irq_set_affinity_locked(irq_desc_get_irq_data(desc), set, force);
+	if (ret || same)
+		return ret;
 
+	if (masks)
+		cpumask_copy(&masks->driver, mask);
+	if (set == mask)
+		desc->istate &= ~IRQS_USER_AFFINITY;
 	irq_balance_review();
-	if (b && b->widened) {
-		cpumask_copy(&b->widened->driver, mask);
-		if (b->widened->by_user || cpumask_weight(mask) == 1)
-			return irq_balance_wide_mask(b->widened);
-	}
-	desc->istate &= ~IRQS_USER_AFFINITY;
-	return mask;
+	return 0;
 }
 
 /**
@@ -98,25 +109,43 @@ bool irq_balance_is_drivers(struct irq_desc *desc)
 	       !(desc->istate & IRQS_USER_AFFINITY) && !(b && b->widened);
 }
 
+/* Those that cannot be moved at the moment may be soon, without notice */
+#define IRQ_BALANCE_WIDENS	(BIT(IRQ_BALANCE_MOVABLE) | BIT(IRQ_BALANCE_STOPPED) | \
+				 BIT(IRQ_BALANCE_POLLED))
+
+/* Give the driver's mask back. If its CPU has gone, the mask would have been widened by that. */
+static int irq_balance_give_back(struct irq_desc *desc, const struct irq_balance_masks *masks)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	if (masks->by_user || !cpumask_intersects(&masks->driver, cpu_online_mask))
+		return 0;
+	if (desc->action)
+		return irq_set_affinity_locked(data, &masks->driver, false);
+
+	/* The chip may be gone already. If not, the next startup takes the mask. */
+	irqd_clr_move_pending(data);
+	irq_data_update_affinity(data, &masks->driver);
+	return 0;
+}
+
 /* Widen the mask of an interrupt, or give the driver's back: as @listed */
 static void irq_balance_widen_locked(struct irq_desc *desc, bool listed,
 				     struct irq_balance_masks **masks)
 {
-	struct irq_data *data = irq_desc_get_irq_data(desc);
 	struct irq_balance_desc *b = desc->balance;
 
 	lockdep_assert_held(&desc->lock);
 
-	if (listed && *masks && irq_balance_check(desc) == IRQ_BALANCE_MOVABLE &&
+	if (listed && *masks && (BIT(irq_balance_check(desc)) & IRQ_BALANCE_WIDENS) &&
 	    irq_balance_is_drivers(desc)) {
 		cpumask_copy(&(*masks)->driver, irq_balance_mask(desc));
+		if (!irq_set_affinity_locked(irq_desc_get_irq_data(desc),
+					     irq_balance_wide_mask(*masks, &(*masks)->driver),
+					     false))
+			swap(b->widened, *masks);
+	} else if (!listed && b->widened && !irq_balance_give_back(desc, b->widened)) {
 		swap(b->widened, *masks);
-		irq_set_affinity_locked(data, irq_balance_wide_mask(b->widened), false);
-	} else if (!listed && b->widened) {
-		swap(b->widened, *masks);
-		/* If its CPU has gone, the mask would have been widened by that */
-		if (!(*masks)->by_user && cpumask_intersects(&(*masks)->driver, cpu_online_mask))
-			irq_set_affinity_locked(data, &(*masks)->driver, false);
 	}
 }
 
@@ -135,7 +164,8 @@ void irq_balance_widen(struct irq_desc *desc, bool on)
 	scoped_guard(raw_spinlock_irq, &desc->lock) {
 		widened = READ_ONCE(desc->balance) && desc->balance->widened;
 		/* One without a handler has no name: it stays as it is */
-		listed = on && (desc->action ? irq_balance_is_listed_to_widen(desc) : widened);
+		listed = on && !irq_balance_is_banned(desc) &&
+			 (desc->action ? irq_balance_is_listed_to_widen(desc) : widened);
 	}
 	if (listed == widened)
 		return;

@@ -459,7 +459,8 @@ static void drivers_masks_are_widened(struct kunit *test)
 		expect_wide(test, fake, cpumask_of(to));
 		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
 
-		/* A user's mask that was there before is none of the driver's */
+		/* A user's mask that is there, and is written back, is none of the driver's */
+		irq_set_affinity(fake->irq, cpumask_of(to));
 		fake_follow_list(fake, true);
 		expect_wide(test, fake, cpumask_of(to));
 	}
