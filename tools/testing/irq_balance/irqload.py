@@ -16,6 +16,10 @@ as "on".
   --from FILE    show a recording of --json ("-": standard input) instead of measuring;
                  with --once the whole of it in one table
   --plot FILE    at the end draw the intervals: FILE.png or FILE.svg (matplotlib)
+  --advise       on a kernel without balancer, from 5.10 on: would it help? Measures once
+                 with tracefs, and plans with replay, which has to be built; see advise.py
+  --seconds S    how long --advise measures (10)
+  -o FILE        with --advise: write the measured workload for replay
   --sysfs DIR    another /sys
   --procfs DIR   another /proc; with --sysfs and without this, CPUs are not shown
 
@@ -425,20 +429,33 @@ def options(args):
     parser.add_argument('--json', action='store_true', **hidden)
     parser.add_argument('--from', dest='recording', **hidden)
     parser.add_argument('--plot', **hidden)
+    parser.add_argument('--advise', action='store_true', **hidden)
+    parser.add_argument('--seconds', type=positive(float, 0.1, 3600.0), **hidden)
+    parser.add_argument('-o', dest='out', **hidden)
     parser.add_argument('--sysfs', **hidden)
     parser.add_argument('--procfs', **hidden)
     chosen = parser.parse_args(args)
-    if '' in (chosen.recording, chosen.plot, chosen.sysfs, chosen.procfs):
+    if '' in (chosen.recording, chosen.plot, chosen.out, chosen.sysfs, chosen.procfs):
         parser.error('expected a name, not an empty one')
     if chosen.recording and (chosen.sysfs or chosen.procfs or chosen.interval):
         parser.error('--from reads a recording, --sysfs, --procfs and --interval are for a machine')
     if chosen.once and chosen.count:
         parser.error('--once is one table, --count N are N')
+    if chosen.advise and (chosen.recording or chosen.plot or chosen.once or chosen.count or chosen.interval or chosen.all):
+        parser.error('--advise goes with --seconds, --json and -o FILE only')
+    if not chosen.advise and (chosen.seconds or chosen.out):
+        parser.error('--seconds and -o are for --advise')
     return chosen
 
 
 def run(args, sleep=time.sleep):
     chosen = options(args)
+    if chosen.advise:
+        import advise
+        try:
+            return advise.run(chosen.seconds or 10.0, chosen.json, chosen.out, chosen.sysfs or '/sys', chosen.procfs or '/proc')
+        except advise.Refused as refused:
+            raise Failure(str(refused)) from None
     if chosen.plot:
         plot_check(chosen.plot)
     source, advice = None, ''
@@ -495,7 +512,7 @@ def main():
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 2
     except Failure as failure:
-        print('irqload: %s\n  %s' % failure.args, file=sys.stderr)
+        print('irqload: ' + '\n  '.join(failure.args), file=sys.stderr)
         return failure.status
     except KeyboardInterrupt:
         return 130

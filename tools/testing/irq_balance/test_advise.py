@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""irqload --advise on made-up traces and trees: python3 -m unittest test_advise"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+
+import advise
+import tracetimes
+from tracetimes import ENTRY, EXIT, POLL, RAISE, SOFT_ENTRY, SOFT_EXIT, SWITCH
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
+REPLAY = os.environ.get('REPLAY') or os.path.join(os.path.dirname(PROGRAM), 'replay')
+WORK = tempfile.TemporaryDirectory()
+PAGE = '\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n' \
+    '\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n'
+FIELDS = {'irq': ('int irq', 8, 4), 'vec': ('unsigned int vec', 8, 4), 'napi': ('struct napi_struct * napi', 8, 8),
+          'dev_name': ('__data_loc char[] dev_name', 16, 4), 'prev_comm': ('char prev_comm[16]', 8, 16),
+          'prev_pid': ('pid_t prev_pid', 24, 4), 'next_pid': ('pid_t next_pid', 56, 4)}
+
+
+def tearDownModule():
+    WORK.cleanup()
+
+
+def event(kind, delta, *values, pid=0):
+    """An event of the ring buffer, of a kind, DELTA ns after the last one."""
+    body = struct.pack('=HBBi', 100 + kind, 0, 0, pid)
+    if kind == POLL:
+        name = values[1].encode() + b'\0'
+        body += struct.pack('=QIii', values[0], len(name) << 16 | 28, 1, 64) + name
+    elif kind == SWITCH:
+        body += struct.pack('=16siiq16siii', b'a [b] =', values[0], 120, 0, b'c', values[1], 120, 0)[:48] + struct.pack('=i', 0)
+        body = body[:56] + struct.pack('=i', values[1])
+    else:
+        body += struct.pack('=i', values[0])
+    body += bytes(-len(body) % 4)
+    words = len(body) // 4
+    return struct.pack('=I', delta << 5 | words) + body if words <= 28 else struct.pack('=II', delta << 5, len(body) + 4) + body
+
+
+def page(start, *events, lost=0):
+    data = b''.join(events)
+    return struct.pack('=QQ', start, len(data) | lost << 31) + data + bytes(4080 - len(data))
+
+
+class Tree:
+    """A /sys and a /proc."""
+
+    def __init__(self, cpus=4):
+        self.top = tempfile.mkdtemp(dir=WORK.name)
+        self.write('sys/devices/system/cpu/online', '0-%d' % (cpus - 1))
+        self.write('proc/irq/default_smp_affinity', advise.hexmask(range(cpus)))
+        for cpu in range(cpus if cpus < 100 else 0):
+            self.write('sys/devices/system/cpu/cpu%d/topology/thread_siblings_list' % cpu, '%d-%d' % (cpu & ~1, cpu | 1))
+            self.write('sys/devices/system/cpu/cpu%d/topology/package_cpus_list' % cpu, '0-%d' % (cpus - 1))
+        tracing = 'sys/kernel/tracing/'
+        self.write(tracing + 'events/header_page', PAGE)
+        for kind, (name, field) in enumerate(tracetimes.EVENTS.items()):
+            more = {POLL: ['dev_name'], SWITCH: ['prev_comm', 'next_pid']}.get(kind, [])
+            self.write(tracing + 'events/%s/id' % name, 100 + kind)
+            self.write(tracing + 'events/%s/format' % name, ''.join(
+                '\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:0;\n' % FIELDS[f] for f in [field] + more))
+
+    def write(self, path, value):
+        path = self.top + '/' + path
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('%s\n' % value)
+
+    def irq(self, irq, name, mask='0-3', at='0', hint='0', chip='PCI-MSIX-0000:02:00.0'):
+        for file, value in dict(actions=name, chip_name=chip, per_cpu_count='5,0').items():
+            self.write('sys/kernel/irq/%d/%s' % (irq, file), value)
+        for file, value in dict(smp_affinity='x', smp_affinity_list=mask, effective_affinity_list=at, affinity_hint=hint, node=-1).items():
+            self.write('proc/irq/%d/%s' % (irq, file), value)
+
+    def nic(self, device, *irqs):
+        for irq in irqs:
+            self.write('sys/class/net/%s/device/msi_irqs/%d' % (device, irq), 'msix')
+        self.write('sys/class/net/%s/queues/rx-0/rps_cpus' % device, 0)
+        self.write('sys/class/net/%s/threaded' % device, 0)
+
+    def machine(self):
+        return advise.Machine(self.top + '/sys', self.top + '/proc')
+
+    def format(self):
+        return tracetimes.Format(self.top + '/sys/kernel/tracing')
+
+
+class Events(unittest.TestCase):
+    def setUp(self):
+        self.tree = Tree()
+        self.form = self.tree.format()
+
+    def test_pages(self):
+        one = page(1000, event(ENTRY, 0, 24), struct.pack('=II', 5 << 5 | 30, 1), event(EXIT, 7, 24),
+                   struct.pack('=II', 9 << 5 | 29, 8) + bytes(4), event(POLL, 1, 0xffff888012345678, 'eth ü[0]'),
+                   struct.pack('=II', 4 << 5 | 31, 3), event(SWITCH, 2, 70, 71))
+        then = 1000 + 5 + (1 << 27) + 7
+        self.assertEqual([e[:4] for e in self.form.events(one)], [
+            (1000, ENTRY, 24, 24), (then, EXIT, 24, 24), (then + 1, POLL, 0xffff888012345678, 'eth ü[0]'),
+            ((3 << 27) + 4 + 2, SWITCH, 70, 71)])
+        self.assertFalse(self.form.lost(one))
+        self.assertTrue(self.form.lost(page(0, lost=1)))
+        for cut in range(16, 200):
+            list(self.form.events(one[:cut]))
+
+    def test_no_format(self):
+        self.tree.write('sys/kernel/tracing/events/napi/napi_poll/id', '')
+        for name in 'irq/irq_handler_entry/format', 'header_page':
+            with self.subTest(name), self.assertRaises(tracetimes.Refused):
+                self.tree.write('sys/kernel/tracing/events/' + name, 'rubbish')
+                self.tree.format()
+
+    def sums(self, *events, threads=(), learn=(), end=10000):
+        accounts = tracetimes.Accounts(dict(threads))
+        for part in learn, events:
+            accounts.window()
+            accounts.cpu(0, [(e + (0,) * (5 - len(e))) for e in part], 0, end)
+        return {key: value[0] for key, value in accounts.sums[-1].get(0, {}).items() if value[0]}, accounts
+
+    def test_levels(self):
+        # A handler in a poll: each has its own time
+        found, accounts = self.sums(
+            (100, ENTRY, 24), (150, EXIT, 24), (200, SOFT_ENTRY, 3), (300, POLL, 7, 'eth0'), (310, ENTRY, 25), (340, EXIT, 25),
+            (400, POLL, 8, 'eth1'), (450, SOFT_EXIT, 3), (460, SOFT_ENTRY, 1), (500, SOFT_EXIT, 1))
+        self.assertEqual(found, {('hard', 24): 50, ('hard', 25): 30, ('napi', 7): 100, ('napi', 8): 120, ('base', 0): 40})
+        self.assertEqual((accounts.devices, accounts.gaps), ({7: 'eth0', 8: 'eth1'}, [10]))
+
+    def test_raised(self):
+        learn = (1, ENTRY, 24), (2, RAISE, 6, 6), (3, EXIT, 24), (4, SOFT_ENTRY, 6), (5, SOFT_EXIT, 6)
+        events = (10, ENTRY, 24), (20, EXIT, 24), (30, SOFT_ENTRY, 6), (90, SOFT_EXIT, 6), (100, SOFT_ENTRY, 6), (101, SOFT_EXIT, 6)
+        self.assertEqual(self.sums(*events, learn=learn)[0], {('hard', 24): 10, ('soft', 24): 60, ('base', 0): 1})
+        self.assertEqual(self.sums(*events)[0], {('hard', 24): 10, ('base', 0): 61})
+
+    def test_edges(self):
+        # The window begins in a softirq, and ends in a handler
+        found, _ = self.sums((100, ENTRY, 24), (150, EXIT, 24), (200, SOFT_EXIT, 1), (9000, ENTRY, 25))
+        self.assertEqual(found, {('base', 0): 150, ('hard', 24): 50, ('hard', 25): 1000})
+        self.assertEqual(self.sums((100, EXIT, 24), (200, SOFT_EXIT, 1))[0], {('hard', 24): 100, ('base', 0): 100})
+
+    def test_threads(self):
+        found, _ = self.sums((100, SWITCH, 1, 70), (150, ENTRY, 9), (160, EXIT, 9), (170, SOFT_ENTRY, 6), (180, SOFT_EXIT, 6),
+                             (300, SWITCH, 70, 1), threads={70: 24})
+        self.assertEqual(found, {('thread', 24): 180, ('hard', 9): 10, ('soft', 24): 10})
+        self.assertEqual(self.sums((100, SWITCH, 70, 1), threads={70: 24})[0], {('thread', 24): 100})
+
+    def test_backlog(self):
+        found, accounts = self.sums((0, SOFT_ENTRY, 3), (100, POLL, 7, 'eth0'), (200, POLL, 9, '(no_device)'), (200, SOFT_EXIT, 3),
+                                    (300, SOFT_ENTRY, 3), (350, POLL, 9, '(no_device)'), (350, SOFT_EXIT, 3))
+        self.assertEqual(found, {('napi', 7): 200, ('base', 0): 50})
+        self.assertNotIn(9, accounts.devices)
+
+    def test_owners(self):
+        learn = [e for irq in (24, 25, 26) for e in ((1, ENTRY, irq), (2, RAISE, 3, 3), (3, EXIT, irq))]
+        run = [(10, ENTRY, 24), (11, EXIT, 24), (12, ENTRY, 26), (13, EXIT, 26), (20, SOFT_ENTRY, 3), (30, POLL, 7, 'eth0'),
+               (40, POLL, 8, 'eth1'), (50, SOFT_EXIT, 3), (60, SOFT_ENTRY, 3), (70, POLL, 6, 'eth2'), (80, SOFT_EXIT, 3)]
+        _, accounts = self.sums(*run, learn=learn)
+        own = {'eth0': {24, 25}, 'eth1': {26}, 'eth2': {27, 28}}
+        found = tracetimes.owners(accounts, own.get, lambda device, taken: max(own[device] - taken))
+        self.assertEqual(found, {7: 24, 8: 26, 6: 28})
+
+
+class Advising(unittest.TestCase):
+    def setUp(self):
+        if not os.access(REPLAY, os.X_OK):
+            self.skipTest('replay is not built')
+        self.tree = Tree()
+        os.mkdir(self.tree.top + '/proc/70')
+        for irq, name in (24, 'eth0-rx'), (25, 'eth1 [ü]'), (26, 'eth2'):
+            self.tree.irq(irq, name)
+        self.tree.nic('eth0', 24)
+
+    def advice(self, *parts):
+        """Of windows of a second, each {(cpu, key): ms}."""
+        machine = self.tree.machine()
+        accounts = tracetimes.Accounts({})
+        accounts.devices = {7: 'eth0'}
+        accounts.seen = 1000
+        for part in parts:
+            accounts.window()
+            for (cpu, key), ms in part.items():
+                accounts.sums[-1].setdefault(cpu, {})[key] = [ms * 1000000, 1]
+        timed = [(n * 10 ** 9, (n + 1) * 10 ** 9, {}, False, False) for n in range(len(parts))]
+        trace = types.SimpleNamespace(timed=timed, windows=timed, traced=float(len(parts)), began=0.0, seconds=float(len(parts)), own=0.01, lost=0)
+        return advise.Advice(advise.Measured(machine, trace, accounts, {}, {}, {}), REPLAY)
+
+    def test_helps(self):
+        part = {(0, ('hard', 24)): 100, (0, ('napi', 7)): 200, (0, ('hard', 25)): 250, (0, ('base', 0)): 10}
+        found = self.advice(part, part, part)
+        self.assertEqual([m[:2] for m in found.moves], [(24, 0)])
+        self.assertAlmostEqual(found.before[1], 0.56)
+        self.assertAlmostEqual(found.after[1], 0.30)
+        self.assertAlmostEqual(found.gain, 1 - 30 / 56)
+        text = '\n'.join(advise.page(found, None))
+        self.assertIn('Yes, it would help. CPU 0 is busiest with interrupts: 56.0 +- 0.0 %', text)
+        record = json.loads(json.dumps(advise.record(found, None)))
+        self.assertEqual([(i['irq'], i['soft_ns_per_s']) for i in record['irqs']], [(24, 200000000), (25, 0)])
+
+    def test_nothing(self):
+        [line] = advise.page(self.advice({(0, ('hard', 24)): 5}), None)
+        self.assertTrue(line.startswith('Nothing to do: no interrupt is heavy.'), line)
+
+    def test_saturated(self):
+        found = self.advice(*[{(0, ('hard', 24)): 100, (0, ('napi', 7)): 850}] * 4)
+        [(why, irq, _, commands)] = found.helpless()
+        self.assertEqual((why, irq), ('saturated', 24))
+        self.assertEqual(commands, ['echo e > /sys/class/net/eth0/queues/rx-0/rps_cpus', 'echo 1 > /sys/class/net/eth0/threaded'])
+
+    def test_masks(self):
+        self.tree.irq(24, 'eth0-rx', '0', '0', '1')
+        self.tree.irq(25, 'eth1 [ü]', '1', '1')
+        self.tree.irq(26, 'eth2-input.3', '0', '0', '00000000,00000001')
+        self.tree.irq(27, 'ide', chip='XT-PIC')
+        self.tree.irq(28, 'nvme0q1', '2', '2')
+        self.tree.irq(30, 'virtio1-req.0')
+        os.chmod(self.tree.top + '/proc/irq/30/smp_affinity', 0o444)
+        self.tree.irq(29, 'eth3', '0-1', '0')
+        rows = self.tree.machine().irqs
+        self.assertEqual([rows[i]['why'] for i in range(24, 31)],
+                         ['driver', 'user', 'driver', 'fixed', 'managed', 'user', 'managed'])
+        found = self.advice(*[{(0, ('hard', 24)): 300, (1, ('hard', 25)): 100, (0, ('hard', 26)): 300, (0, ('hard', 27)): 50}] * 3)
+        self.assertEqual([row[0] for row in found.helpless()], ['user', 'fixed', 'driver'])
+        self.assertEqual(found.helpless()[2][3], ["echo 'eth*-input.*,eth*-rx' > /sys/kernel/irq_balance/widen"])
+
+    def test_many_cpus(self):
+        self.tree = Tree(4096)
+        self.tree.irq(24, 'eth0', '0-4095', '17')
+        self.tree.irq(25, 'eth1', '0-4095', '17')
+        found = self.advice({(17, ('hard', 24)): 300, (17, ('hard', 25)): 400})
+        self.assertEqual(len(found.moves), 1)
+        self.assertLess(max(map(len, advise.page(found, None))), 200)
+
+
+class Program(unittest.TestCase):
+    def refused(self, message, *arguments, replay='/bin/true'):
+        done = subprocess.run([sys.executable, '-B', PROGRAM, *arguments], capture_output=True, text=True, check=False,
+                              env={**os.environ, 'LC_ALL': 'C', 'REPLAY': replay})
+        self.assertEqual((done.returncode, done.stdout), (2, ''), done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertNotIn('Traceback', done.stderr)
+        return done.stderr
+
+    def test_bad_input(self):
+        tree = Tree()
+        where = ['--advise', '--seconds', '0.2', '--sysfs', tree.top + '/sys', '--procfs', tree.top + '/proc']
+        for arguments, message in ((['--advise', '--once'], '--advise goes with'), (['--seconds', '3'], 'are for --advise'),
+                                   (['--advise', '--seconds', '0'], 'is not between'), (['--advise', '-o', ''], 'not an empty one')):
+            self.refused(message, *arguments)
+        self.assertEqual(self.refused('is not built: make', *where, replay='/none/replay').count('\n'), 1)
+        if os.geteuid():
+            self.refused('only root', *where)
+            return
+        # No instances, then a kernel that is locked down
+        self.assertEqual(self.refused('cannot trace', *where).count('\n'), 1)
+        tree.write('sys/kernel/security/lockdown', 'none [integrity] confidentiality')
+        self.assertEqual(self.refused('locked down (integrity)', *where).count('\n'), 1)
+        shutil.rmtree(tree.top + '/sys/kernel')
+        self.assertEqual(self.refused('no tracefs', *where).count('\n'), 1)
+        shutil.rmtree(tree.top + '/sys/devices')
+        self.assertEqual(self.refused('is sysfs mounted', *where).count('\n'), 1)
+
+
+class Windows(unittest.TestCase):
+    def trace(self, window):
+        form = types.SimpleNamespace(page=4096)
+        tracer = types.SimpleNamespace(format=form, kb=64, window=window)
+        return tracetimes.Trace(tracer, 0.3)
+
+    def test_lost(self):
+        def lossy(seconds, learn):
+            time.sleep(seconds)
+            return 0, int(seconds * 1e9), {0: [bytes(4096)]}, seconds > 0.01, learn
+        found = self.trace(lossy)
+        self.assertGreater(found.lost, 0)
+        self.assertGreater(len(found.windows), 3)
+        with self.assertRaises(tracetimes.Refused):
+            self.trace(lambda seconds, learn: (time.sleep(seconds), 0, {}, True, learn))
+
+    def test_sample(self):
+        def flood(seconds, learn):
+            time.sleep(seconds)
+            return 0, int(seconds * 1e9), {0: [bytes(4096)] * 1024}, False, learn
+        found = self.trace(flood)
+        self.assertLessEqual(len(found.windows), 10)
+        self.assertLess(found.traced, 0.2)
+
+    def test_silence(self):
+        found = self.trace(lambda seconds, learn: (time.sleep(seconds) or 0, 1, {}, False, learn))
+        with self.assertRaises(tracetimes.Refused):
+            found.parse(None, {})
+
+
+if __name__ == '__main__':
+    unittest.main()
