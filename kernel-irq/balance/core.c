@@ -224,6 +224,10 @@ static int irq_balance_must_leave(struct irq_desc *desc, const struct cpumask *u
  */
 static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask *usable)
 {
+	struct irq_balance_irq irq = {
+		.irq	= irq_desc_get_irq(desc),
+		.reason	= IRQ_BALANCE_WHY_AFFINITY,
+	};
 	int ret;
 
 	scoped_guard(raw_spinlock_irq, &desc->lock)
@@ -235,10 +239,17 @@ static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask 
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	ret = irq_balance_must_leave(desc, usable);
-	if (!ret)
-		ret = irq_balance_move(desc, cpumask_any_and_distribute(irq_balance_mask(desc),
-									usable));
+	if (ret)
+		return ret;
+
+	irq.cpu = irq_balance_cpu(desc);
+	irq.target = cpumask_any_and_distribute(irq_balance_mask(desc), usable);
+	ret = irq_balance_move(desc, irq.target);
 	desc->balance->evacuates = ret == -EINPROGRESS;
+	if (!ret || ret == -EINPROGRESS) {
+		irq_balance_map.moves[irq.reason]++;
+		trace_irq_balance_move(&irq);
+	}
 	return ret;
 }
 
@@ -253,10 +264,7 @@ static bool irq_balance_evacuate(struct irq_balance_map *map)
 	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		ret = irq_balance_evacuate_irq(desc, &map->usable);
-		if (!ret || ret == -EINPROGRESS)
-			map->evacuated++;
-		else if (ret != -EALREADY && ret != -EPERM)
-			all = false;
+		all &= !ret || ret == -EINPROGRESS || ret == -EALREADY || ret == -EPERM;
 		irq_desc_put_ref(desc);
 	}
 	return all;

@@ -60,7 +60,6 @@ struct irq_balance_map {
 	u64				passes;
 	u64				moves[IRQ_BALANCE_NR_WHYS];
 	u64				failed;		/* moves; the tracepoint has the causes */
-	u64				evacuated;	/* off CPUs that are not usable */
 };
 
 extern struct mutex irq_balance_pass_mutex;

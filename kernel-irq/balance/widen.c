@@ -137,8 +137,14 @@ static void irq_balance_widen_locked(struct irq_desc *desc, bool listed,
 
 	lockdep_assert_held(&desc->lock);
 
-	if (listed && *masks && (BIT(irq_balance_check(desc)) & IRQ_BALANCE_WIDENS) &&
-	    irq_balance_is_drivers(desc)) {
+	if (listed && *masks && desc->istate & IRQS_USER_AFFINITY) {
+		/* It stays, whatever the driver writes from now on */
+		cpumask_copy(&(*masks)->user, irq_balance_mask(desc));
+		cpumask_copy(&(*masks)->driver, irq_balance_mask(desc));
+		(*masks)->by_user = true;
+		swap(b->widened, *masks);
+	} else if (listed && *masks && (BIT(irq_balance_check(desc)) & IRQ_BALANCE_WIDENS) &&
+		   irq_balance_is_drivers(desc)) {
 		cpumask_copy(&(*masks)->driver, irq_balance_mask(desc));
 		if (!irq_set_affinity_locked(irq_desc_get_irq_data(desc),
 					     irq_balance_wide_mask(*masks, &(*masks)->driver),

@@ -462,6 +462,7 @@ static void drivers_masks_are_widened(struct kunit *test)
 		/* A user's mask that is there, and is written back, is none of the driver's */
 		irq_set_affinity(fake->irq, cpumask_of(to));
 		fake_follow_list(fake, true);
+		irq_set_affinity(fake->irq, cpumask_of(from));
 		expect_wide(test, fake, cpumask_of(to));
 	}
 	kunit_deactivate_static_stub(test, irq_balance_is_listed_to_widen);

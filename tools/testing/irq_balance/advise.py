@@ -29,22 +29,13 @@ import sys
 import time
 
 import tracetimes
+from record import cpulist
 from tracetimes import Refused, cpus_of, read
 
 FORMAT = 'irqload advise 1'
 BINS = 10
 HEAVY, FULL = 0.02, 0.8
 SECOND = 10 ** 9
-
-
-def cpulist(cpus):
-    parts = []
-    for cpu in sorted(cpus):
-        if parts and parts[-1][1] == cpu - 1:
-            parts[-1][1] = cpu
-        else:
-            parts.append([cpu, cpu])
-    return ','.join('%d' % a if a == b else '%d-%d' % (a, b) for a, b in parts)
 
 
 def hexmask(cpus):
