@@ -24,8 +24,11 @@
 #define IRQ_LOAD_RAISED		(BIT(HI_SOFTIRQ) | BIT(NET_TX_SOFTIRQ) | BIT(NET_RX_SOFTIRQ) | \
 				 BIT(BLOCK_SOFTIRQ) | BIT(IRQ_POLL_SOFTIRQ) | BIT(TASKLET_SOFTIRQ))
 
-/* Half of the claims and runs of a softirq are forgotten in this time */
-#define IRQ_LOAD_HALF_NS	(NSEC_PER_SEC / 2)
+/*
+ * Half of the claims and runs of a softirq are forgotten in this time. In less there are too few
+ * samples: each time that the claims fall short of the runs by chance counts as base load.
+ */
+#define IRQ_LOAD_HALF_NS	(2ULL * NSEC_PER_SEC)
 
 /* Claims are in parts of a run */
 #define IRQ_LOAD_RUN		16
