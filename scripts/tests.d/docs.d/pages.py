@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""pages.py FILE...: do the commands and the links of pages render right?
+
+Of .rst files it prints what docutils warns about, and commands and markup that are
+rendered as text: a command belongs into a literal block. Of .md files, links to a file or
+a heading that is not there. Prints FILE:LINE: REASON, and fails if there are any.
+"""
+import io
+import os
+import re
+import sys
+
+from docutils import core, nodes
+from docutils.parsers.rst import Directive, directives, roles
+
+COMMAND = re.compile(r'^\s*[#$] \S.*', re.M)
+MARKUP = re.compile(r'``|::$|`_\b|\.\. \w', re.M)
+
+
+class Ours(Directive):
+    """A directive of the kernel's sphinx, without content here."""
+    has_content = True
+    optional_arguments, final_argument_whitespace = 9, True
+    option_spec = dict.fromkeys(('doc', 'functions', 'maxdepth', 'caption', 'alt', 'identifiers'), directives.unchanged)
+
+    def run(self):
+        return []
+
+
+for name in 'kernel-doc', 'toctree', 'kernel-figure':
+    directives.register_directive(name, Ours)
+for name in 'doc', 'ref':
+    roles.register_local_role(name, lambda kind, raw, text, *rest, **more: ([nodes.literal(raw, text)], []))
+
+
+def line_of(node):
+    while node is not None and node.line is None:
+        node = node.parent
+    return node.line if node is not None else 0
+
+
+def rst(text):
+    """[(line, reason)] of a page."""
+    said = io.StringIO()
+    document = core.publish_doctree(text, source_path='page', settings_overrides={
+        'warning_stream': said, 'report_level': 2, 'halt_level': 5, 'raw_enabled': False, 'file_insertion_enabled': False})
+    found = {(int(number), reason) for number, reason in re.findall(r'^page:(\d+): \((?:WARNING|ERROR|SEVERE)/\d\) (.*)', said.getvalue(), re.M)}
+    for node in document.findall(nodes.TextElement):
+        if isinstance(node, (nodes.literal_block, nodes.comment)) or isinstance(node.parent, nodes.TextElement):
+            continue
+        text = ''.join(str(n.astext()) for n in node.findall(nodes.Text) if not isinstance(n.parent, nodes.literal))
+        found |= {(line_of(node), '"%s" is text: %s' % (match[0].strip(), reason)) for pattern, reason in
+                  ((COMMAND, 'a command belongs into a literal block'), (MARKUP, 'markup that does not render'))
+                  for match in pattern.finditer(text)}
+    found |= {(line_of(n), 'a comment hides commands') for n in document.findall(nodes.comment) if COMMAND.search(n.astext())}
+    return found
+
+
+def headings(path):
+    """The anchors of a page, as GitHub makes them."""
+    with open(path, encoding='utf-8') as file:
+        text = file.read()
+    titles = re.findall(r'^#+ (.*)', text, re.M) if path.endswith('.md') else re.findall(r'^(\S.*)\n[=~-]{4,}$', text, re.M)
+    return {re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-') for title in titles}
+
+
+def markdown(path, text):
+    for match in re.finditer(r'\]\(([^)\s]+)\)', text):
+        name, _, anchor = match[1].partition('#')
+        file = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
+        number = text.count('\n', 0, match.start()) + 1
+        if '://' in match[1]:
+            continue
+        if not os.path.exists(file):
+            yield number, 'no file ' + name
+        elif anchor and anchor not in headings(file):
+            yield number, 'no heading #%s in %s' % (anchor, file)
+
+
+def main(names):
+    bad = 0
+    for name in names:
+        with open(name, encoding='utf-8') as file:
+            text = file.read()
+        for number, reason in sorted(markdown(name, text) if name.endswith('.md') else rst(text)):
+            bad += 1
+            print('%s:%d: %s' % (name, number, reason))
+    return bad > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
