@@ -20,7 +20,7 @@ import sys
 import time
 
 ABI = 'Documentation/ABI/testing/sysfs-kernel-irq_balance'
-PAGES = ['README.md', 'Documentation/admin-guide/irq-balance.rst']
+PAGES = ['README.md', 'Documentation/admin-guide/irq-balance-start.rst', 'Documentation/admin-guide/irq-balance.rst']
 END = 'walk: that was it'
 WAIT_S = 5
 count = failed = 0
