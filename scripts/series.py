@@ -275,7 +275,7 @@ def format_series(git, base, commits, names):
 
 
 def replace(path, data, executable=False):
-    """Write DATA to PATH, whole or not at all."""
+    """Write DATA to PATH, the whole of it or nothing."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path + '.new', 'wb') as file:
         file.write(data)

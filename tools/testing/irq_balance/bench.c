@@ -210,6 +210,6 @@ int main(int argc, char **argv)
 		bad |= fig.usec >= 50000;
 	}
 	if (bad)
-		puts("FAIL: more than 1 ms for 600 heavy ones, or than 5 ms for more");
+		puts("FAIL: more than 1 ms for 600 heavy interrupts, or than 5 ms for more");
 	return bad;
 }

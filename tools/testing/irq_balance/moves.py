@@ -78,7 +78,7 @@ def solve(case, begin, limit=None, seconds=10):
     top = model.new_int_var(0, 2**40, "top")
     for irq in case.irqs:
         home, allowed = begin[irq["id"]], case.allowed(irq)
-        # Light ones stay, and so do those that the user allows no CPU that is there
+        # Light interrupts stay, and so do those that the user allows no CPU that is there
         if not case.movable(irq):
             fixed[home] += case.cost(irq["load"], home)
             continue

@@ -238,8 +238,8 @@ def check():
     assert kirqd_pass(w, 5) and w.place == {0: 0, 1: 1, 2: 0}
     assert kirqd_pass(w, 4) and w.place == {0: 0, 1: 1, 2: 1}
     assert not kirqd_pass(w, 3)
-    # A lone hot one: half the gap is half of it, it does not fit, and is
-    # rotated for ever.
+    # A lone hot interrupt: half the gap is half of it, it does not fit, and is
+    # rotated permanently.
     w = make(2, [1], [0], [10000])
     assert kirqd_pass(w, 5) and w.place == {0: 1}
     assert kirqd_pass(w, 4) and w.place == {0: 0}
@@ -277,7 +277,7 @@ def check():
     w = make(4, [1] * 4, [0] * 4)
     rand(w)
     assert 3000 * 4 * 0.7 < w.moves < 3000 * 4 * 0.8, w.moves
-    # static: all on one CPU for ever.
+    # static: all stay on one CPU.
     w = make(2, [5, 7], [0, 0])
     static(w)
     assert w.final() == 12 and not w.moves

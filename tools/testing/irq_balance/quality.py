@@ -3,7 +3,7 @@
 """Compare the planner's placements with an exact solver.
 
 Both have the same constraints: masks, isolation, managed and pinned
-interrupts, light ones where they are, nodes that hold their devices up to the
+interrupts, light interrupts where they are, nodes that hold their devices up to the
 limit. The measure is the worst relative load of a CPU. Fails when the
 geometric mean of the ratios is over 1.04, more than 1 % of them are over 1.07, or
 one is over 1.10. Large machines have no exact solution in time: there the solver
@@ -139,7 +139,7 @@ def main():
     parser.add_argument("--seconds", type=cases.whole(1, 3600), default=5, help="time of the solver for a case (5)")
     args = parser.parse_args()
     if not args.cases + args.large:
-        parser.error("no case at all")
+        parser.error("expected at least one case")
     if not cp_model:
         cases.fail("this python has no ortools: pip install ortools")
 

@@ -172,7 +172,7 @@ static u64 noisy(u64 mean, unsigned int amp, unsigned int kind)
 	}
 }
 
-/* Some interrupts on a machine, placed well, or soon to be. */
+/* Some interrupts on a machine, placed well, or about to be. */
 static void noisy_world(struct world *w, u64 *mean, unsigned int mode)
 {
 	unsigned int n = 2 + rnd(15), nr, at = rnd(3), i;

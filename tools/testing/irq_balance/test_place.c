@@ -22,7 +22,7 @@ static void test_lone(void)
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 300000), 0);
 	EXPECT_EQ(w.moves, 0);
-	/* A second one on its CPU. */
+	/* A second interrupt on its CPU. */
 	world_irq(&w, 3, 600000000);
 	EXPECT_EQ(world_run(&w, 500), 1);
 	EXPECT_EQ(world_run(&w, 60000), 0);
@@ -35,7 +35,7 @@ static void test_lone_base(void)
 	struct world w;
 	unsigned int i;
 
-	/* Base load that is less than the minimum gain does not drive a lone one away ... */
+	/* Base load that is less than the minimum gain does not drive it away ... */
 	world_init(&w, 4);
 	world_irq(&w, 0, 300000000);
 	w.base[0] = 10000000;
@@ -70,7 +70,7 @@ static void test_lone_base(void)
 	w.base[1] = 200000000;
 	EXPECT_EQ(world_run(&w, 60000), 1);
 	finish(&w);
-	report("base load drives a lone one away once it is proven");
+	report("base load drives a lone interrupt away once it is proven");
 }
 
 /* CPUs that were busy in their first second do not keep interrupts together for long */
@@ -92,7 +92,7 @@ static void test_base_at_first(void)
 	world_run(&w, 20000);
 	EXPECT(world_worst(&w) <= 80000000);
 	finish(&w);
-	report("base load of the first second is soon forgotten");
+	report("base load of the first second is forgotten");
 }
 
 static void test_lone_waiting(void)
@@ -100,13 +100,13 @@ static void test_lone_waiting(void)
 	struct world w;
 	unsigned int i, light;
 
-	/* Half a CPU: the light one beside it hardly waits. */
+	/* Half a CPU: the light interrupt beside it hardly waits. */
 	world_init(&w, 4);
 	i = world_irq(&w, 0, 500000000);
 	light = world_irq(&w, 0, 8000000);
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 60000), 0);
-	/* Saturated, from 80 % on, it leaves the light one alone, and stays away. */
+	/* Saturated, from 80 % on, it leaves the light interrupt alone, and stays away. */
 	w.load[i] = 799999000;
 	EXPECT_EQ(world_run(&w, 30000), 0);
 	world_pass(&w);
@@ -116,7 +116,7 @@ static void test_lone_waiting(void)
 	EXPECT(w.irqs[i].cpu != 0);
 	EXPECT_EQ(w.irqs[light].cpu, 0);
 	EXPECT_EQ(world_run(&w, 300000), 0);
-	/* There is no better place if light ones are everywhere. */
+	/* There is no better place if light interrupts are everywhere. */
 	for (i = 1; i < 4; i++)
 		world_irq(&w, i, 8000000);
 	EXPECT_EQ(world_run(&w, 300000), 0);
@@ -131,8 +131,8 @@ static void test_lone_waiting(void)
 	EXPECT_EQ(w.irqs[i].cpu, 1);
 	finish(&w);
 	/*
-	 * Light ones that wait count for up to a quarter of a CPU: here 222 ms/s of 1082, of which
-	 * a twentieth has to be gained on the other CPU.
+	 * Light interrupts that wait count for up to a quarter of a CPU: here 222 ms/s of 1082, of
+	 * which a twentieth has to be gained on the other CPU.
 	 */
 	for (i = 0; i < 2; i++) {
 		world_init(&w, 2);
@@ -144,7 +144,7 @@ static void test_lone_waiting(void)
 		EXPECT_EQ(w.moves, !i);
 		finish(&w);
 	}
-	report("a light one does not wait for a lone one that saturates its CPU");
+	report("a light interrupt does not wait for a lone interrupt that saturates its CPU");
 }
 
 static void test_lone_forbidden(void)
@@ -219,7 +219,7 @@ static void test_two_equal(void)
 	w.irqs[0].cpu = w.irqs[1].cpu;
 	EXPECT_EQ(world_run(&w, 1000), 1);
 	finish(&w);
-	report("two equal ones on one CPU: one move, then none");
+	report("two equal interrupts on a CPU: one move, then none");
 }
 
 static void test_light(void)
@@ -233,7 +233,7 @@ static void test_light(void)
 	settle(&w);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	EXPECT_EQ(w.moves, 0);
-	/* Heavy ones among them leave, they stay. */
+	/* Heavy interrupts among them leave, they stay. */
 	world_irq(&w, 0, 300000000);
 	world_irq(&w, 0, 300000000);
 	EXPECT_EQ(world_run(&w, 1000), 2);
@@ -448,7 +448,7 @@ static void test_node_worst(void)
 	EXPECT_EQ(w.irqs[3].cpu, 1);
 	EXPECT(w.irqs[4].cpu != 1);
 	finish(&w);
-	report("one node lets go before the next one does");
+	report("one node lets interrupts go before the next node does");
 }
 
 static void test_node_home(void)
@@ -752,7 +752,7 @@ static void test_cores_next(void)
 	settle(&w);
 	EXPECT(w.irqs[0].cpu < 2);
 	finish(&w);
-	report("one per core on 2 x 2 x 2");
+	report("an interrupt per core on 2 x 2 x 2");
 }
 
 /* Numbers as servers have them: siblings are half of all CPUs apart. */
@@ -854,12 +854,12 @@ static void test_chains(void)
 	EXPECT_EQ(world_worst(&w), 600000000);
 	EXPECT_EQ(w.moves, 16);
 	finish(&w);
-	report("a move is made possible by another one");
+	report("a move is made possible by another move");
 }
 
 /*
- * A heavy one and nine light ones have to change places: no single step helps. One of the
- * light ones may have to stay.
+ * A heavy interrupt and nine light interrupts have to change places: no single step helps. A
+ * light interrupt may have to stay.
  */
 static void test_pair(void)
 {
@@ -1132,7 +1132,7 @@ static void test_company(void)
 	world_run(&w, 20000);
 	EXPECT_EQ(w.moves, 0);
 	finish(&w);
-	report("heavy ones on siblings, or in one package, are separated");
+	report("heavy interrupts on siblings, or in one package, are separated");
 }
 
 /* Where CPUs end equally low tasks decide, then priority, then the hint; no tasks cause a move */
@@ -1168,7 +1168,7 @@ static void test_preferences(void)
 		EXPECT_EQ(world_run(&w, 30000), 0);
 		finish(&w);
 	}
-	/* A CPU with tasks is taken if the idle ones would get much more interrupts than it */
+	/* A CPU with tasks is taken if the idle CPUs would get much more interrupts than it */
 	world_init(&w, 4);
 	world_irq(&w, 0, 200 * MSEC);
 	world_irq(&w, 0, 190 * MSEC);
@@ -1181,7 +1181,7 @@ static void test_preferences(void)
 	report("CPUs that end equally low differ by tasks, priority and hint");
 }
 
-/* Moves that cost for ever have to gain more than that */
+/* Moves that cost permanently have to gain more than that */
 static void test_toll(void)
 {
 	struct world w;
@@ -1198,7 +1198,7 @@ static void test_toll(void)
 		EXPECT_EQ(world_run(&w, 30000), 0);
 		finish(&w);
 	}
-	report("what a move costs for ever is weighed against its gain");
+	report("what a move costs permanently is weighed against its gain");
 }
 
 /* Energy: a few per cent wake no faster CPU, and next to nothing is left where it is */
@@ -1230,7 +1230,7 @@ static void test_little(void)
 	report("little load stays where it is");
 }
 
-/* Many light ones fill a CPU; a few do not */
+/* Many light interrupts fill a CPU; a few do not */
 static void test_crowd(void)
 {
 	struct world w;
@@ -1260,7 +1260,7 @@ static void test_crowd(void)
 	world_run(&w, 5000);
 	EXPECT(world_worst(&w) <= 75 * MSEC);
 	finish(&w);
-	report("light ones that fill a CPU are spread");
+	report("light interrupts that fill a CPU are spread");
 }
 
 void test_placement(void)

@@ -144,7 +144,7 @@ check("order of CPUs and irqs does not matter",
       run(GOOD).stdout == run(GOOD.replace(MACHINE + IRQS, shuffled)).stdout)
 
 moves = lines(GOOD, "move")
-check("two equal ones on one CPU: one move", len(moves) == 1 and
+check("two equal interrupts on a CPU: one move", len(moves) == 1 and
       moves[0][5:] == ["imbalance", "300000000"] and moves[0][4] in "23", moves)
 places = lines(GOOD, "place")
 check("place at the epoch and at the end", [p[1] for p in places] == ["0", "2000"] and
@@ -178,17 +178,17 @@ EV = MACHINE + "irq 10 node -1 mask 0-1 at 0 pinned\n" \
     "irq 11 node -1 mask 0 at 0 managed\nirq 12 node -1 mask 0 at 0\n" \
     "epoch 0\nload 10 1000000\n" + EVENTS
 out = run(EV).stdout
-check("offline: lowest allowed, else lowest online; managed ones stop",
+check("offline: lowest allowed, else lowest online; managed interrupts stop",
       "move 1000 10 0 1 hotplug 0\nmove 1000 12 0 1 hotplug 0\n"
       "place 1000 10=1 11=- 12=1\n" in out, out)
-check("online: managed ones start again", "place 1500 10=1 11=0 12=1\n" in out, out)
+check("online: managed interrupts start again", "place 1500 10=1 11=0 12=1\n" in out, out)
 ev = MACHINE + "irq 10 node -1 mask 0-3 at 0\nepoch 5\nmask 10 2-3\nend 9\n"
 check("mask: lowest allowed, before place", run(ev).stdout ==
       "pass 0 0 50\nmove 5 10 0 2 affinity 0\nplace 5 10=2\npass 5 0 55\nplace 9 10=2\n",
       run(ev).stdout)
 pinned = GOOD.replace("at 0\n", "at 0 pinned\n")
-check("pinned ones stay", not lines(pinned, "move"))
-check("managed ones stay", not lines(pinned.replace("pinned", "managed"), "move"))
+check("pinned interrupts stay", not lines(pinned, "move"))
+check("managed interrupts stay", not lines(pinned.replace("pinned", "managed"), "move"))
 iso = GOOD.replace("core 2 capacity 1024", "core 2 capacity 1024 isolated").replace(
     "core 3 capacity 1024", "core 3 capacity 1024 isolated")
 check("isolated CPUs are not given any", lines(iso, "move")[0][4] == "1")

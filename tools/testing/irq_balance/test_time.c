@@ -21,7 +21,7 @@ static void test_no_timer(void)
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	EXPECT_EQ(w.bal.nr_heavy, 0);
-	/* It kicks at the rate of a heavy one, and not below. */
+	/* It kicks at the rate of a heavy interrupt, and not below. */
 	EXPECT(irq_load_rises(IRQ_LOAD_QUANTUM, 99 * MSEC, w.bal.limit));
 	EXPECT(!irq_load_rises(IRQ_LOAD_QUANTUM, 101 * MSEC, w.bal.limit));
 	/* Turned heavy: now there is a timer. */
@@ -222,7 +222,7 @@ static void test_min_gain(void)
 	EXPECT_EQ(small_gain(30, 50, 3000), 0);
 	EXPECT_EQ(small_gain(30, 50, 300000), 1);
 	EXPECT_EQ(small_gain(30, 80, 300000), 0);
-	/* A quarter of the load, but of less than half of what makes one heavy. */
+	/* A quarter of the load, but of less than half of what makes it heavy. */
 	world_init(&w, 2);
 	world_irq(&w, 0, 21000000);
 	world_irq(&w, 0, 21000000);
@@ -341,7 +341,7 @@ static void test_why(void)
 	world_run(&w, 2500);
 	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
-	report("it says why one stays");
+	report("the status says why an interrupt stays");
 }
 
 static void test_words(void)
@@ -457,7 +457,7 @@ static void test_given_up(void)
 	world_step(&w, 100 * MSEC);
 	EXPECT_EQ(w.state[0].refused, 0);
 	finish(&w);
-	report("a move is tried eight times, then given up for ever longer");
+	report("a move is tried eight times, then given up, each time for longer");
 }
 
 /* 1, 2, 4, ... 64 s, to the nanosecond; a minute after that a second again. */
@@ -492,7 +492,7 @@ static void test_rest_times(void)
 	report("what moves again and again rests for 1, 2, 4, ... 64 s");
 }
 
-/* A rest that is void does not make the next one longer, soon after boot either. */
+/* A rest that is void does not make the next rest longer, also just after boot. */
 static void test_void_rest(void)
 {
 	struct world w;
@@ -581,7 +581,7 @@ static void test_nowhere(void)
 	EXPECT_EQ(w.state[0].load.age_ms, age + 100);
 	EXPECT(w.state[0].heavy);
 	finish(&w);
-	report("one that has no CPU");
+	report("an interrupt that has no CPU");
 }
 
 static void test_hold(void)

@@ -167,7 +167,7 @@ static u64 gain_of_moves(const struct world *w)
 	return worst - min(worst, least);
 }
 
-/* Whether light ones fill a good part of a CPU */
+/* Whether light interrupts fill a good part of a CPU */
 static bool crowded(const struct world *w)
 {
 	u64 light[WORLD_CPUS] = { 0 };
@@ -275,8 +275,8 @@ unsigned int world_pass(struct world *w)
 		w->last_move = w->now;
 	if (!forced) {
 		/*
-		 * To have no company is worth a fortieth. One that fills a CPU leaves light ones,
-		 * which count for up to a quarter.
+		 * To have no company is worth a fortieth. An interrupt that fills a CPU leaves
+		 * light interrupts, which count for up to a quarter.
 		 */
 		before += max(before / 40, 5 * MSEC) + 1000 + full * 250 * MSEC;
 		check(w, world_worst(w) <= before, "made the worst CPU worse");

@@ -20,7 +20,7 @@
  * @irqs:	interrupts as the policy sees them
  * @state:	state of the policy for each interrupt
  * @mask:	affinity mask of the user
- * @movable:	whether the interrupt may be moved at all
+ * @movable:	whether the interrupt may be moved
  * @load:	ns/s on a CPU of capacity 1024
  * @base:	ns/s of each CPU's own
  * @deaf:	interrupts whose moves are not done

@@ -80,7 +80,7 @@ if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers
 	ktap_test_skip "partition: interrupts leave: no cpusets or too few CPUs"
 	ktap_test_skip "partition: light interrupts leave: no cpusets or too few CPUs"
 	ktap_test_skip "partition: no interrupt is moved there: no cpusets or too few CPUs"
-	ktap_test_skip "partition: light ones leave again: no cpusets or too few CPUs"
+	ktap_test_skip "partition: light interrupts leave again: no cpusets or too few CPUs"
 	ktap_test_skip "partition dissolved: the CPUs are used again: no cpusets or too few CPUs"
 	ktap_finished
 fi
@@ -140,7 +140,7 @@ come
 sleep 2
 come
 lights_left
-result "partition: light ones leave again" $? "$(places "${light[@]}")"
+result "partition: light interrupts leave again" $? "$(places "${light[@]}")"
 
 load "$RATE" "${SOURCES[@]}"
 restless

@@ -61,7 +61,7 @@ settle
 [ "$(outside "${allowed[@]}")" = 0 ] && [ "$(different_cpus "${SOURCES[@]}")" = 2 ]
 result "only CPUs of the list are used" $? "${allowed[*]}: $(places "${SOURCES[@]}")"
 
-# The other way round: heavy ones leave a CPU that is not in the list any more
+# The other way round: heavy interrupts leave a CPU that is not in the list any more
 allowed=("${cpus[@]:1}")
 list=${allowed[*]}
 [ "$BREAK" = knob ] || echo "${list// /,}" >$BALANCER/cpus
