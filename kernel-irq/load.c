@@ -4,7 +4,7 @@
  *
  * Two clock readings around each handler would be felt at a hundred thousand interrupts
  * per second, and at a thousand on a small board. So only samples are timed, 50 to 100 per
- * second and source at any rate, and each stands for the events since the one before::
+ * second and interrupt at any rate, and each stands for the events since the one before::
  *
  *   handlers	handle_irq_event() counts down beside desc->lock; the interrupt that
  *		reaches zero is handled by irq_load_timed_event() (load.c)
@@ -24,7 +24,7 @@
  * is off, and no softirqs if it is on. Time that the hypervisor took is not charged. Like PELT's,
  * loads are scaled to the highest frequency of the CPU.
  *
- * A shared line is one load. A handler that demultiplexes other interrupts contains
+ * A shared interrupt is one load. A handler that demultiplexes other interrupts contains
  * their time. Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not
  * charged: it runs the handlers of lines that may be innocent. Per-CPU
  * interrupts, NMIs, chained, nested and untracked ones do not pass
@@ -297,7 +297,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 
 	now = local_clock();
 	start += irq_load_steal_clock() - steal + irq_load_span_cost;
-	/* Those that the handler of another one raised in it do not belong to this one */
+	/* Work that the handler of another interrupt raised in it does not belong to this one */
 	if (likely(timed == c->timed))
 		irq_load_raised(local_softirq_pending(), tail, irq_desc_get_irq(desc),
 				line ? line->hard.sampler.stratum : 1);
@@ -334,7 +334,7 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 
 	/* 32-bit machines read a sum in two halves: no interrupt may come between them */
 	scoped_guard(irqsave) {
-		/* A forced one: nothing but the handler can schedule NAPI meanwhile */
+		/* A forced thread: nothing but the handler can schedule NAPI meanwhile */
 		if (in_softirq())
 			tail = irq_load_polls_tail();
 		irq_load_span_begin(&span);

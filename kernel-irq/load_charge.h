@@ -16,7 +16,7 @@
 #define IRQ_LOAD_SAMPLE_NS	20000000ULL
 #define IRQ_LOAD_POLL_NS	10000000ULL
 #define IRQ_LOAD_BASE_NS	40000000ULL
-/* A source without a sample for this long has become rare */
+/* An interrupt without a sample for this long has become rare */
 #define IRQ_LOAD_RARE_NS	(4 * IRQ_LOAD_SAMPLE_NS)
 /* Two samples per second at four million events per second would be 2^21 */
 #define IRQ_LOAD_MAX_STRATUM	65536U

@@ -28,7 +28,7 @@
 /* A load may be off by this many mean deviations */
 #define DEVIATIONS	3U
 
-/* Below this age (ms) both count twice */
+/* Below this age (ms) both terms of the error are doubled */
 #define YOUNG_MS	2500U
 
 /* A step back within this time (ms) is not followed. A window as long starts anew. */

@@ -120,8 +120,8 @@ static struct irq_work irq_balance_review_irq_work = IRQ_WORK_INIT(irq_balance_r
 /**
  * irq_balance_review - A mask, or the CPUs that interrupts may be on, have changed
  *
- * Has the thread look at all interrupts soon: which to widen, and which to move from CPUs that
- * are isolated now.
+ * Has the thread look at all interrupts within a tenth of a second: which to widen, and which to
+ * move from CPUs that are isolated now.
  *
  * Context: any
  */
@@ -364,7 +364,7 @@ static int irq_balance_thread(void *unused)
 	/* Samples find their rates, and NAPI instances their interrupts */
 	wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(), HZ / 5);
 	while (!kthread_freezable_should_stop(NULL)) {
-		/* Before @asked is read, and before the pass: a later kick starts another one */
+		/* Before @asked is read, and before the pass: a later kick starts another pass */
 		smp_store_mb(irq_balance_wanted, false);
 		irq_balance_sleep(irq_balance_run());
 	}

@@ -54,7 +54,7 @@ static bool irq_balance_has_active_state(struct irq_data *data)
 
 /*
  * The next interrupt may come to the new CPU while the old one is in the handler. Many flows
- * drop it, which is nothing to a level. Edges are safe if the flow remembers them or masks
+ * drop it, which is harmless for levels. Edges are safe if the flow remembers them or masks
  * the line meanwhile. Where the flow is the hardware's (fasteoi) it is not to deliver any
  * before the EOI; but some hardware clears edges before they are handled.
  */

@@ -18,7 +18,7 @@
 	x(UNUSED,	"unused")	/* no handler */			\
 	x(CHAINED,	"chained")	/* demultiplexes other interrupts */	\
 	x(NMI,		"nmi")		/* non-maskable */			\
-	x(NESTED,	"nested")	/* handled in another one's thread */	\
+	x(NESTED,	"nested")	/* handled in another interrupt's thread */	\
 	x(PER_CPU,	"per-cpu")	/* belongs to one CPU each */		\
 	x(MANAGED,	"managed")	/* spread by the core for its driver */	\
 	x(NO_BALANCING,	"no-balancing")	/* IRQF_NOBALANCING, IRQ_NO_BALANCING */\

@@ -94,8 +94,8 @@ static bool irq_balance_may(const struct irq_balance_work *w, const struct irq_b
 }
 
 /*
- * The time that an item takes of a CPU. Light ones that would wait for one that saturates the CPU
- * make it leave them.
+ * The time that an item takes of a CPU. One that saturates the CPU takes, besides, the time that
+ * light interrupts would wait for it, which makes it leave them.
  */
 static u64 irq_balance_takes(const struct irq_balance_work *w, const struct irq_balance_item *it,
 			     u32 pos)
@@ -296,7 +296,7 @@ static u32 irq_balance_pick_within(struct irq_balance_work *w, const struct irq_
 	return IRQ_BALANCE_NOWHERE;
 }
 
-/* The load of a CPU with an item that goes there, if its heaviest one gives way */
+/* The load of a CPU with an item that goes there, if its heaviest item gives way */
 static u64 irq_balance_floor(const struct irq_balance_work *w, const struct irq_balance_item *it,
 			     u32 pos)
 {
@@ -309,7 +309,7 @@ static u64 irq_balance_floor(const struct irq_balance_work *w, const struct irq_
 	return load - irq_balance_takes(w, it, pos);
 }
 
-/* Gets a CPU down to a limit by up to so many moves: one item goes, where it goes another one */
+/* Gets a CPU down to a limit by up to so many moves: an item goes, where it goes another does */
 static bool irq_balance_make_room(struct irq_balance_work *w, u32 from, u64 limit,
 				  unsigned int moves)
 {
@@ -320,7 +320,7 @@ static bool irq_balance_make_room(struct irq_balance_work *w, u32 from, u64 limi
 	if (w->slots[from].load <= limit)
 		return true;
 	hlist_for_each_entry(it, &w->slots[from].items, at) {
-		/* Lighter ones leave more */
+		/* Lighter items leave more */
 		if (w->slots[from].load - irq_balance_takes(w, it, from) > limit || !moves ||
 		    w->spent > w->until)
 			break;
@@ -441,7 +441,7 @@ static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 	hlist_for_each_entry(it, &w->slots[from].items, at) {
 		u64 left = load - irq_balance_takes(w, it, from), end;
 
-		/* Lighter ones leave more */
+		/* Lighter items leave more */
 		if (left >= least || (left > w->enough && least <= w->enough))
 			break;
 		to = irq_balance_pick(w, it);

@@ -56,7 +56,7 @@ struct irq_balance_slot {
 	u64			fixed;		/* load that no plan changes, ns/s */
 	u64			fixed_error;	/* the square of what that may be off by */
 	u64			light;		/* of light interrupts, ns/s */
-	u64			wait;		/* what a heavy one takes from light ones */
+	u64			wait;		/* that light interrupts spend behind a heavy one */
 	u64			before;		/* load with all items at home */
 };
 

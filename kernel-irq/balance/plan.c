@@ -177,7 +177,7 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 	if (was)
 		heavy = heavy / 4 * 3;
 	heavy_now = irq->cpu < w->nr_cpus && irq->load >= heavy;
-	/* On a slow CPU a light one takes as much, and would start pass after pass */
+	/* On a slow CPU a light interrupt takes as much, and would start pass after pass */
 	busy = (irq->allowed || irq->waits) && irq->cpu < w->nr_cpus &&
 	       irq->load * IRQ_BALANCE_CAPACITY >= heavy * w->cpus[irq->cpu].capacity;
 	bal->busy |= busy;
@@ -212,7 +212,7 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 		st->refused = 0;
 		st->away = irq->node >= 0 && cpus[irq->cpu].node != irq->node;
 	} else if (!bal->observe && st->ran) {
-		/* The move of a silent one may wait for its next interrupt */
+		/* The move of a silent interrupt may wait until it occurs */
 		st->refused++;
 		if (st->refused % REFUSED == 0)
 			WRITE_ONCE(st->hold, now + irq_balance_ns(FAILED_MS <<

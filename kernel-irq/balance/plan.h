@@ -97,7 +97,7 @@ struct irq_balance_state {
 	u8	planned;	/* enum irq_balance_why of the move to @target, NONE: no move */
 	u8	why;		/* enum irq_balance_why: why it stays, if it does */
 	u8	refused;	/* passes in which a move of it had no effect */
-	u8	churn;		/* moves that each came soon after the one before */
+	u8	churn;		/* moves, each within a minute of the one before */
 	bool	heavy;		/* it may be moved for its load */
 	bool	ran;		/* it was charged any time in the last window */
 	bool	away;		/* it was moved away from its device's node */
@@ -170,7 +170,7 @@ struct irq_balance {
 	unsigned int	nr_moves;	/* moves that the last pass asked for */
 	unsigned int	false_alarms;	/* kicks in a row that led to no move */
 	unsigned int	probe;		/* passes to make after a kick with nothing heavy yet */
-	bool		busy;		/* one that may be moved takes as much as a heavy one */
+	bool		busy;		/* a movable interrupt takes as much as is heavy */
 	bool		swings;		/* the load of one of these does */
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */

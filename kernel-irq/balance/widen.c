@@ -109,7 +109,7 @@ bool irq_balance_is_drivers(struct irq_desc *desc)
 	       !(desc->istate & IRQS_USER_AFFINITY) && !(b && b->widened);
 }
 
-/* Those that cannot be moved at the moment may be soon, without notice */
+/* Interrupts that cannot be moved at the moment may be movable later, without notice */
 #define IRQ_BALANCE_WIDENS	(BIT(IRQ_BALANCE_MOVABLE) | BIT(IRQ_BALANCE_STOPPED) | \
 				 BIT(IRQ_BALANCE_POLLED))
 

@@ -143,7 +143,7 @@ static void balance_plan_packages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, machine_run(m, 60000), 0);
 }
 
-/* Two packages, two heavy sources, four logical CPUs: one per package. */
+/* Two packages, two heavy interrupts, four logical CPUs: one per package. */
 static void balance_plan_two_packages(struct kunit *test)
 {
 	struct machine *m = machine_new(test, 2, 2);
