@@ -144,6 +144,25 @@ sleep_and_wake() {
 	raise 0
 	[ "$before" = "$(masks)" ]
 	result $? "the balancer adds nothing to what sleep does to smp_affinity"
+	widened
+}
+
+# A driver's mask of one CPU, widened
+widened() {
+	irq=$(echo $sources | cut -d " " -f 1)
+	mask=/proc/irq/$irq/smp_affinity
+	insmod /driver_mask.ko irq="$irq" && echo 1 >/sys/module/driver_mask/parameters/cpu
+	echo on >$balancer/state
+	echo "*" >$balancer/widen
+	usleep 500000
+	[ "$(cat "$mask")" = "$(cat /proc/irq/default_smp_affinity)" ] && naps &&
+		[ "$(cat "$mask")" = "$(cat /proc/irq/default_smp_affinity)" ]
+	result $? "a widened mask is the same after the machine has slept"
+	echo "" >$balancer/widen
+	usleep 500000
+	[ "$(cat "${mask}_list")" = 1 ]
+	result $? "and the driver's comes back"
+	rmmod driver_mask
 }
 
 kexec_away() {
