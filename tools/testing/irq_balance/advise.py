@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""irqload --advise: would the balancer help this machine? On kernels that do not have it
+"""irqload --advise: would the balancer help this machine?
 
-tracetimes.py measures the CPU time of each interrupt. This file adds the rest of a workload
-for replay from /sys and /proc: the topology, the masks, the load of tasks. replay runs the
-kernel's own planner on it. The answer compares the load of the busiest CPU as measured with
+tracetimes.py measures the CPU time of each interrupt, on kernels that do not have the balancer,
+too. Where it is and measures, its load map is read instead. Or the events are in a text that was
+recorded elsewhere (tracetext.py). This file adds the rest of a workload for replay from /sys and
+/proc: the topology, the masks, the load of tasks. replay runs the kernel's own planner on it. The answer compares the load of the busiest CPU as measured with
 that of the same loads where the planner put them, and lists what no move can help:
 
   saturated   one interrupt takes FULL of a CPU: divide it (RPS, queues, threaded NAPI)
@@ -27,7 +28,10 @@ import struct
 import subprocess
 import sys
 import time
+import warnings
 
+import irqload
+import tracetext
 import tracetimes
 from record import cpulist
 from tracetimes import Refused, cpus_of, read
@@ -36,6 +40,8 @@ FORMAT = 'irqload advise 1'
 BINS = 10
 HEAVY, FULL = 0.02, 0.8
 SECOND = 10 ** 9
+# CPUs in a picture, at most
+DRAWN = 64
 
 
 def hexmask(cpus):
@@ -56,7 +62,7 @@ class Machine:
     """CPUs and interrupts, from /sys and /proc."""
 
     def __init__(self, sysfs='/sys', procfs='/proc'):
-        self.sysfs, self.procfs = sysfs, procfs
+        self.sysfs, self.procfs, self.release = sysfs, procfs, os.uname().release
         base = sysfs + '/devices/system/cpu/'
         self.isolated = set(cpus_of(read(base + 'isolated')) + cpus_of(read(base + 'nohz_full')))
         self.online = [cpu for cpu in cpus_of(read(base + 'online')) if cpu < 8192]
@@ -147,6 +153,9 @@ class Machine:
                 found[int(words[0][3:])] = (user + nice + system) * tick, steal * tick
         return found
 
+    def devices(self):
+        return sorted(self.names(self.sysfs + '/class/net'))
+
     def candidates(self, device):
         """The interrupts of a network device, or of its parent (virtio)."""
         path = '%s/class/net/%s/device' % (self.sysfs, device)
@@ -161,56 +170,41 @@ class Machine:
         return set()
 
 
-class Measured:
+class Traced(Machine):
+    """What a trace shows of another machine: each CPU is a core of one package, and takes all interrupts."""
+
+    def __init__(self, text):
+        self.sysfs = self.procfs = os.devnull
+        self.release, self.isolated, self.online, self.default = 'unknown', set(), list(text.online), set(text.online)
+        self.cpus = {cpu: {'node': -1, 'package': 0, 'core': cpu, 'llc': 0, 'capacity': 1024} for cpu in text.online}
+        self.irqs = {irq: {'name': name, 'chip': '', 'cpu': 0, 'mask': set(text.online), 'node': -1, 'why': 'unknown'}
+                     for irq, name in sorted(text.names.items())}
+
+    def devices(self):
+        """By their names: eth0-rx-1."""
+        return sorted({word for row in self.irqs.values() for word in re.findall(r'[\w.]+', row['name'])})
+
+    def candidates(self, device):
+        return {irq for irq, row in self.irqs.items() if device in re.findall(r'[\w.]+', row['name'])}
+
+
+class Workload:
     """A machine and what it did: load[bin][irq] and base[bin][cpu] in ns/s on a CPU of capacity 1024."""
 
-    def __init__(self, machine, trace, accounts, before, after, counts):
-        self.machine, self.trace, self.accounts = machine, trace, accounts
-        used = tracetimes.owners(accounts, machine.candidates, self.fallback(counts))
-        parts = {}
-        for window, (begin, end, *_) in zip(accounts.sums, trace.timed):
-            number = min(BINS - 1, max(0, int(BINS * (begin / 1e9 - trace.began) / trace.seconds)))
-            part = parts.setdefault(number, [0, {}])
-            part[0] += end - begin
-            for cpu, sums in window.items():
-                for key, value in sums.items():
-                    row = part[1].setdefault((cpu, key), [0, 0])
-                    row[0] += value[0]
-                    row[1] += value[1]
-        cost, self.bins, self.rows, where = accounts.event_ns(), [], {}, {}
-        for _, (length, sums) in sorted(parts.items()):
-            load, base = {}, {}
-            for (cpu, (kind, key)), (ns, events) in sums.items():
-                rate = max(0, ns - cost * events) * SECOND / length
-                irq = used.get(key) if kind == 'napi' else key
-                if kind == 'base' or irq not in machine.irqs or cpu not in machine.cpus:
-                    base[cpu] = base.get(cpu, 0) + rate
-                    continue
-                load[irq] = load.get(irq, 0) + rate * machine.cpus[cpu]['capacity'] / 1024
-                row = self.rows.setdefault(irq, {'hard': 0, 'soft': 0, 'thread': 0})
-                row[{'napi': 'soft'}.get(kind, kind)] += max(0, ns - cost * events) / trace.traced / 1e9
-                where.setdefault(irq, {}).setdefault(cpu, 0)
-                where[irq][cpu] += rate
-            self.bins.append((load, base))
-        for irq, cpus in where.items():
-            # A chip may deliver to several CPUs, and show all of them
-            machine.irqs[irq]['cpu'] = max(cpus, key=lambda cpu: (cpus[cpu], -cpu))
-            machine.irqs[irq]['mask'] |= {machine.irqs[irq]['cpu']}
-        self.tasks, self.steal = {}, {}
+    def __init__(self, machine, seconds, before, after):
+        self.machine, self.seconds, self.bins, self.rows = machine, seconds, [], {}
+        self.tasks, self.steal, self.known, self.notes = {}, {}, bool(after), []
         for cpu in machine.cpus:
             old, new = before.get(cpu, (0, 0)), after.get(cpu, (0, 0))
-            self.tasks[cpu], self.steal[cpu] = (min(SECOND, max(0, int((b - a) / trace.seconds))) for a, b in zip(old, new))
-        self.events = accounts.seen / trace.seconds
-        self.overhead = (accounts.seen * cost / 1e9 + trace.own) / trace.seconds
-        self.cost = cost
+            self.tasks[cpu], self.steal[cpu] = (min(SECOND, max(0, int((b - a) / seconds))) for a, b in zip(old, new))
 
-    def fallback(self, counts):
-        irqs = self.machine.irqs
+    def row(self, irq):
+        return self.rows.setdefault(irq, {'hard': 0, 'soft': 0, 'thread': 0})
 
-        def most(device, taken):
-            own = self.machine.candidates(device) - taken
-            return max(own, key=lambda irq: (counts.get(irq, 0), -irq), default=None)
-        return most if irqs else lambda device, taken: None
+    def at(self, irq, cpu):
+        """A chip may deliver to several CPUs, and show all of them."""
+        self.machine.irqs[irq]['cpu'] = cpu
+        self.machine.irqs[irq]['mask'] |= {cpu}
 
     def load(self, irq):
         return sum(load.get(irq, 0) for load, _ in self.bins) / len(self.bins)
@@ -226,7 +220,8 @@ class Measured:
 
     def workload(self, widened=()):
         """Text for replay; interrupts that are WIDENED have the default mask."""
-        out, machine = ['# Measured by irqload --advise on %s, Linux %s' % (time.strftime('%Y-%m-%d'), os.uname().release)], self.machine
+        machine = self.machine
+        out = ['# Measured by irqload --advise on %s, Linux %s: %s' % (time.strftime('%Y-%m-%d'), machine.release, self.how)]
         for cpu, c in sorted(machine.cpus.items()):
             out.append('cpu %d node %d package %d llc %d core %d capacity %d%s' % (
                 cpu, c['node'], c['package'], c['llc'], c['core'], c['capacity'], ' isolated' if cpu in machine.isolated else ''))
@@ -247,6 +242,77 @@ class Measured:
             out += ['base %d %d' % (cpu, min(SECOND, base.get(cpu, 0))) for cpu in machine.cpus
                     if base.get(cpu, 0) or number]
         return '\n'.join(out + ['end %d' % (1000 * max(BINS, len(self.bins)))]) + '\n'
+
+
+class Measured(Workload):
+    """By the events of a trace."""
+
+    def __init__(self, machine, trace, accounts, before, after, counts):
+        super().__init__(machine, trace.seconds, before, after)
+        used = tracetimes.owners(accounts, machine.candidates, self.fallback(counts))
+        parts = {}
+        for window, (begin, end, *_) in zip(accounts.sums, trace.timed):
+            number = min(BINS - 1, max(0, int(BINS * (begin / 1e9 - trace.began) / trace.seconds)))
+            part = parts.setdefault(number, [0, {}])
+            part[0] += end - begin
+            for cpu, sums in window.items():
+                for key, value in sums.items():
+                    row = part[1].setdefault((cpu, key), [0, 0])
+                    row[0] += value[0]
+                    row[1] += value[1]
+        cost, where = accounts.event_ns(), {}
+        for _, (length, sums) in sorted(parts.items()):
+            load, base = {}, {}
+            for (cpu, (kind, key)), (ns, events) in sums.items():
+                rate = max(0, ns - cost * events) * SECOND / length
+                irq = used.get(key) if kind == 'napi' else key
+                if kind == 'base' or irq not in machine.irqs or cpu not in machine.cpus:
+                    base[cpu] = base.get(cpu, 0) + rate
+                    continue
+                load[irq] = load.get(irq, 0) + rate * machine.cpus[cpu]['capacity'] / 1024
+                self.row(irq)[{'napi': 'soft'}.get(kind, kind)] += max(0, ns - cost * events) / trace.traced / 1e9
+                where.setdefault(irq, {}).setdefault(cpu, 0)
+                where[irq][cpu] += rate
+            self.bins.append((load, base))
+        for irq, cpus in where.items():
+            self.at(irq, max(cpus, key=lambda cpu: (cpus[cpu], -cpu)))
+        self.overhead = (accounts.seen * cost / 1e9 + trace.own) / trace.seconds
+        events = accounts.seen / trace.seconds
+        self.figures = {'source': 'trace', 'traced_seconds': trace.traced, 'events_per_s': int(events), 'event_ns': cost,
+                        'lost_windows': trace.lost}
+        self.how = 'traced %.0f %% of the time, %.0f events/s of %d ns' % (100 * trace.traced / trace.seconds, events, cost)
+        if trace.traced < trace.seconds / 2:
+            self.notes.append('Events are frequent: this is a sample of %.2f s' % trace.traced)
+        if trace.lost:
+            self.notes.append('%d of %d windows lost events and were left out' % (trace.lost, trace.lost + len(trace.windows)))
+
+    def fallback(self, counts):
+        irqs = self.machine.irqs
+
+        def most(device, taken):
+            own = self.machine.candidates(device) - taken
+            return max(own, key=lambda irq: (counts.get(irq, 0), -irq), default=None)
+        return most if irqs else lambda device, taken: None
+
+
+class Mapped(Workload):
+    """By the load map of a kernel with the balancer: RECORDS are those of irqload."""
+
+    def __init__(self, machine, records, before, after, own):
+        super().__init__(machine, sum(record['seconds'] for record in records), before, after)
+        for record in records:
+            load = {}
+            for row in record['irqs']:
+                irq, cpus = row['irq'], [cpu for cpu in cpus_of(row['cpus']) if cpu in machine.cpus]
+                if irq not in machine.irqs or not row['ns'] or row['hard_ns'] is None:
+                    continue
+                self.at(irq, cpus[0] if cpus else machine.irqs[irq]['cpu'])
+                load[irq] = row['ns'] * 1e9 / row['seconds'] * machine.cpus[machine.irqs[irq]['cpu']]['capacity'] / 1024
+                for part in 'hard', 'soft', 'thread':
+                    self.row(irq)[part] += row[part + '_ns'] / self.seconds / 1e9
+            self.bins.append((load, {cpu['cpu']: cpu['base_ns_per_s'] for cpu in record['cpus'] if cpu['cpu'] in machine.cpus}))
+        self.overhead, self.how = own / self.seconds, "read from the balancer's load map"
+        self.figures = {'source': 'map', 'traced_seconds': 0.0, 'events_per_s': 0, 'event_ns': 0, 'lost_windows': 0}
 
 
 def plan(program, text):
@@ -312,9 +378,8 @@ class Advice:
             if share >= FULL:
                 found.append(('saturated', irq, 'interrupt %d (%s) takes %.0f %% of CPU %d: divide its work' % (
                     irq, row['name'], 100 * share, row['cpu']), self.divide(irq, row)))
-            elif load >= HEAVY * SECOND and row['why'] == 'fixed':
-                order = ': its order of service can be chosen (i8259-priority.rst)' if 'XT-PIC' in row['chip'] else ''
-                found.append(('fixed', irq, 'interrupt %d (%s) cannot be moved%s' % (irq, row['name'], order), []))
+            elif load >= HEAVY * SECOND and row['why'] == 'fixed' and 'XT-PIC' not in row['chip']:
+                found.append(('fixed', irq, 'interrupt %d (%s) cannot be moved' % (irq, row['name']), []))
             elif load >= HEAVY * SECOND and row['why'] == 'user' and len(row['mask']) == 1:
                 found.append(('user', irq, 'interrupt %d (%s) has a mask of CPU %d: by hand, or by the irqbalance daemon' % (
                     irq, row['name'], row['cpu']), ['cat /proc/irq/default_smp_affinity > /proc/irq/%d/smp_affinity' % irq]))
@@ -324,6 +389,9 @@ class Advice:
             words = sorted({re.sub('[0-9]+', '*', name) for name in names}) if plain else map(str, self.widened['irqs'])
             found.append(('driver', None, 'masks of one CPU that drivers wrote: widened, the gain is %s' % percent(
                 self.widened['gain'], self.widened['error']), ["echo '%s' > /sys/kernel/irq_balance/widen" % ','.join(words)]))
+        if any('XT-PIC' in self.machine.irqs[irq]['chip'] for irq in m.rows):
+            found.append(('order', None, 'XT-PIC: none of these interrupts can be moved, but which is served first can be chosen '
+                          '(i8259-priority.rst)', ['echo auto > /sys/kernel/i8259_priority/priority']))
         base = sum(base.get(self.before[0], 0) for _, base in m.bins) / len(m.bins) / SECOND
         if base >= 0.1 and base >= self.before[1] / 4:
             found.append(('base', None, '%.0f %% of CPU %d are softirqs that no interrupt raised (timers, RCU, RPS)' % (
@@ -332,7 +400,7 @@ class Advice:
 
     def divide(self, irq, row):
         """Commands that divide the work of an interrupt of a network device."""
-        device = next((d for n, d in self.measured.accounts.devices.items() if irq in self.machine.candidates(d)), None)
+        device = next((d for d in self.machine.devices() if irq in self.machine.candidates(d)), None)
         if not device:
             return []
         path, commands = '%s/class/net/%s/' % (self.machine.sysfs, device), []
@@ -374,10 +442,8 @@ def printable(text):
 def page(advice, pressure):
     """Lines of text: the answer."""
     m, machine = advice.measured, advice.machine
-    t = m.trace
-    lines = ['%.1f s, %d interrupts of %d CPUs; traced %.0f %% of the time, %.0f events/s of %d ns; overhead %.2f %% of a CPU%s' % (
-        t.seconds, len(m.rows), len(machine.cpus), 100 * t.traced / t.seconds, m.events, m.cost, 100 * m.overhead,
-        '; %d of %d windows lost events and were left out' % (t.lost, t.lost + len(t.windows)) if t.lost else '')]
+    lines = ['%.1f s, %d interrupts of %d CPUs; %s; overhead %.2f %% of a CPU' % (
+        m.seconds, len(m.rows), len(machine.cpus), m.how, 100 * m.overhead)] + m.notes
     if pressure:
         lines.append('/proc/pressure/irq: ' + pressure)
     state = (read(machine.sysfs + '/kernel/irq_balance/state') or '').strip()
@@ -393,7 +459,7 @@ def page(advice, pressure):
         reason = 'no interrupt is heavy' if max(map(m.load, m.rows), default=0) < HEAVY * SECOND else 'the planner moves nothing'
         lines.append('Nothing to do: %s. %s; overhead %.2f %%' % (reason, worst, 100 * m.overhead))
         if not helpless:
-            return lines[-1:] if not t.lost and state != 'on' else lines
+            return lines[-1:] if not m.notes and state != 'on' else lines
     else:
         lines.append('Yes, it would help. %s, as planned CPU %d: %s; gain %s' % (
             worst, advice.after[0], percent(*advice.after[1:]), percent(advice.gain, advice.error)))
@@ -407,8 +473,10 @@ def page(advice, pressure):
         return sum(values) / len(values) / SECOND * 100
     busy = sorted(machine.cpus, key=lambda c: (-mean(advice.now[c]) - mean(advice.planned[c]), c))[:8]
     lines += ['', 'cpu      ' + ''.join('%7d' % c for c in busy) + ('  ...' if len(machine.cpus) > 8 else '')]
-    for word, values in (('irq %', {c: mean(advice.now[c]) for c in busy}), ('planned', {c: mean(advice.planned[c]) for c in busy}),
-                         ('task %', {c: m.tasks[c] / SECOND * 100 for c in busy}), ('steal %', {c: m.steal[c] / SECOND * 100 for c in busy})):
+    rows = [('irq %', {c: mean(advice.now[c]) for c in busy}), ('planned', {c: mean(advice.planned[c]) for c in busy})]
+    if m.known:
+        rows += [('task %', {c: m.tasks[c] / SECOND * 100 for c in busy}), ('steal %', {c: m.steal[c] / SECOND * 100 for c in busy})]
+    for word, values in rows:
         lines.append('%-9s' % word + ''.join('%7.1f' % values[c] for c in busy))
     cells = [('irq', 'name', 'cpu%', 'hard', 'soft', 'thread', 'on', 'mask', 'by')]
     for irq in advice.heaviest()[:10]:
@@ -427,7 +495,7 @@ def page(advice, pressure):
 
 def record(advice, pressure):
     """The answer as an object for --json."""
-    m, t = advice.measured, advice.measured.trace
+    m = advice.measured
 
     def mean(values):
         return int(sum(values) / len(values))
@@ -435,36 +503,111 @@ def record(advice, pressure):
     def side(worst):
         return dict(zip(('cpu', 'share', 'error'), worst))
     return {
-        'format': FORMAT, 'time': round(time.time(), 3), 'seconds': t.seconds, 'traced_seconds': t.traced, 'events_per_s': int(m.events),
-        'event_ns': m.cost, 'overhead': m.overhead, 'lost_windows': t.lost, 'pressure_irq': pressure, 'help': bool(advice.moves),
+        'format': FORMAT, 'time': round(time.time(), 3), 'seconds': m.seconds, **m.figures, 'overhead': m.overhead, 'notes': m.notes,
+        'pressure_irq': pressure, 'help': bool(advice.moves),
         'now': side(advice.before), 'planned': side(advice.after), 'gain': advice.gain, 'gain_error': advice.error,
         'moves': [dict(zip(('irq', 'from', 'to', 'reason'), move)) for move in advice.moves],
         'cannot_help': [dict(zip(('why', 'irq', 'text', 'commands'), row)) for row in advice.helpless()],
         'cpus': [{'cpu': cpu, 'load_ns_per_s': mean(advice.now[cpu]), 'planned_ns_per_s': mean(advice.planned[cpu]),
-                  'base_ns_per_s': mean([base.get(cpu, 0) for _, base in m.bins]), 'tasks_ns_per_s': m.tasks[cpu],
-                  'steal_ns_per_s': m.steal[cpu]} for cpu in sorted(advice.machine.cpus)],
+                  'base_ns_per_s': mean([base.get(cpu, 0) for _, base in m.bins]), 'tasks_ns_per_s': m.tasks[cpu] if m.known else None,
+                  'steal_ns_per_s': m.steal[cpu] if m.known else None} for cpu in sorted(advice.machine.cpus)],
         'irqs': [{'irq': irq, 'name': row['name'], 'chip': row['chip'], 'cpu': row['cpu'], 'mask': cpulist(row['mask']), 'mask_by': row['why'],
                   **{part + '_ns_per_s': int(m.rows[irq][part] * SECOND) for part in ('hard', 'soft', 'thread')}}
                  for irq in advice.heaviest() for row in (advice.machine.irqs[irq],)]}
 
 
-def run(seconds, as_json=False, out=None, sysfs='/sys', procfs='/proc'):
-    program = os.environ.get('REPLAY') or os.path.join(os.path.dirname(os.path.abspath(__file__)), 'replay')
-    if not os.access(program, os.X_OK):
-        raise Refused('%s is not built: make -C %s replay' % (program, os.path.dirname(program)))
+def draw(advice, out):
+    """The load of each CPU by interrupts, now and as planned."""
+    import matplotlib
+    matplotlib.rcParams['svg.hashsalt'] = 'irqload'
+    import matplotlib.pyplot as plt
+
+    m, machine = advice.measured, advice.machine
+    shown = sorted(machine.cpus, key=lambda c: (-max(sum(advice.now[c]), sum(advice.planned[c])), c))[:DRAWN]
+    shown = {cpu: n for n, cpu in enumerate(sorted(shown))}
+    heavy = advice.heaviest()[:9]
+    labels = {irq: printable('%d %s' % (irq, machine.irqs[irq]['name'][:20])).replace('$', r'\$') for irq in heavy}
+    labels.update(others='other interrupts', base='no interrupt')
+    colors = dict(zip(labels, [*plt.get_cmap('tab10').colors[:len(heavy)], '#555555', '#c8c8c8']))
+    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(max(9, min(20, 4 + 0.4 * len(shown))), 4.6), constrained_layout=True)
+    sides = ('now', advice.place, advice.before), ('as planned', advice.planned_place, advice.after)
+    for axis, (title, place, worst) in zip(axes, sides):
+        piles = {key: [0.0] * len(shown) for key in labels}
+        for load, base in m.bins:
+            for irq, value in load.items():
+                if place[irq] in shown:
+                    piles[irq if irq in labels else 'others'][shown[place[irq]]] += value * 1024 / machine.cpus[place[irq]]['capacity']
+            for cpu in set(base) & set(shown):
+                piles['base'][shown[cpu]] += base[cpu]
+        bottom = [0.0] * len(shown)
+        for key, pile in piles.items():
+            values = [value * 100 / SECOND / len(m.bins) for value in pile]
+            axis.bar(range(len(shown)), values, 0.8, bottom, label=labels[key], color=colors[key])
+            bottom = [a + b for a, b in zip(bottom, values)]
+        step = -(-len(shown) // 16)
+        axis.set(title='%s: at most %.1f %% (CPU %d)' % (title, 100 * worst[1], worst[0]), xlabel='CPU', xlim=(-1, len(shown)))
+        axis.set_xticks(list(shown.values())[::step])
+        axis.set_xticklabels(list(shown)[::step])
+    axes[0].set_ylabel('% of the CPU')
+    figure.legend(*axes[0].get_legend_handles_labels(), loc='outside lower center', ncol=4, fontsize=8)
+    if len(machine.cpus) > DRAWN:
+        figure.suptitle('the %d busiest of %d CPUs' % (DRAWN, len(machine.cpus)), fontsize=9)
+    try:
+        with warnings.catch_warnings():
+            # A font that lacks a letter draws a box
+            warnings.simplefilter('ignore')
+            figure.savefig(out, metadata={'Date': None} if out.endswith('.svg') else {})
+    except OSError as error:
+        raise Refused('%s: %s' % (out, error.strerror)) from None
+    plt.close(figure)
+
+
+def measure(seconds, sysfs='/sys', procfs='/proc'):
+    """The workload of this machine."""
     machine = Machine(sysfs, procfs)
+    source = irqload.Source(sysfs, procfs)
+    if source.state() in ('on', 'observe') and source.times() is not None:
+        before, cpu = machine.times(), time.process_time()
+        records = list(irqload.measured(source, seconds / BINS, BINS, time.sleep))
+        return Mapped(Machine(sysfs, procfs), records, before, machine.times(), time.process_time() - cpu)
     threads = machine.threads()
     with tracetimes.Tracer(sysfs, bool(threads)) as tracer:
         counts, before = machine.counts(), machine.times()
         trace = tracetimes.Trace(tracer, seconds)
         after, threads = machine.times(), {**threads, **machine.threads()}
         counts = {irq: n - counts.get(irq, 0) for irq, n in machine.counts().items()}
-    measured = Measured(machine, trace, trace.parse(tracer.format, threads), before, after, counts)
-    pressure = re.search('^full (.*)', read(procfs + '/pressure/irq') or '', re.M)
+    return Measured(machine, trace, trace.parse(tracer.format, threads), before, after, counts)
+
+
+def recorded(text, sysfs=None, procfs=None):
+    """The workload of a text; the rest of what is known of the machine may be saved in SYSFS and PROCFS."""
+    machine = Machine(sysfs, procfs or os.devnull) if sysfs else Traced(text)
+    machine.release = 'unknown'
+    strange = sorted(set(text.cpus) - set(machine.cpus))
+    if strange:
+        raise Refused('%s has events of CPU %d, which is not online in %s' % (text.where, strange[0], sysfs))
+    measured = Measured(machine, text, text.parse(), {}, {}, text.counts())
+    measured.figures['source'] = 'text'
+    unknown = text.unknown() + ['no load of tasks'] + ([] if sysfs else ['no topology, no masks (--sysfs, --procfs)'])
+    measured.notes.append('Not known from the text: ' + '; '.join(unknown))
+    return measured
+
+
+def run(seconds, as_json=False, out=None, sysfs=None, procfs=None, text=None, picture=None):
+    program = os.environ.get('REPLAY') or os.path.join(os.path.dirname(os.path.abspath(__file__)), 'replay')
+    if not os.access(program, os.X_OK):
+        raise Refused('%s is not built: make -C %s replay' % (program, os.path.dirname(program)))
+    if text is None:
+        measured = measure(seconds, sysfs or '/sys', procfs or '/proc')
+    else:
+        measured = recorded(tracetext.load(text), sysfs, procfs)
+    pressure = re.search('^full (.*)', read(measured.machine.procfs + '/pressure/irq') or '', re.M)
     advice, pressure = Advice(measured, program), pressure[1] if pressure else None
-    text = [json.dumps(record(advice, pressure), separators=(',', ':'))] if as_json else page(advice, pressure)
+    lines = [json.dumps(record(advice, pressure), separators=(',', ':'))] if as_json else page(advice, pressure)
+    if picture is not None:
+        draw(advice, picture)
     if out is not None:
         with open(out, 'w', encoding='utf-8') as file:
             file.write(measured.workload())
-    sys.stdout.write('\n'.join(text) + '\n')
+    sys.stdout.write('\n'.join(lines) + '\n')
     sys.stdout.flush()

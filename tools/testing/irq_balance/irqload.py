@@ -15,12 +15,15 @@ as "on".
   --json         a JSON object per interval, one a line, instead of the tables; see below
   --from FILE    show a recording of --json ("-": standard input) instead of measuring;
                  with --once the whole of it in one table
-  --plot FILE    at the end draw the intervals: FILE.png or FILE.svg (matplotlib)
-  --advise       on a kernel without balancer, from 5.10 on: would it help? Measures once
-                 with tracefs, and plans with replay, which has to be built; see advise.py
+  --plot FILE    at the end draw the intervals: FILE.png or FILE.svg (matplotlib); with
+                 --advise the load of each CPU, now and as planned
+  --advise       would the balancer help? Measures once, on a kernel without balancer, from
+                 5.10 on, with tracefs, and plans with replay, which has to be built
+  --advise TEXT  the same for what perf script or trace-cmd report wrote ("-": standard
+                 input) of irq:*, napi:napi_poll and, with interrupt threads, sched:sched_switch
   --seconds S    how long --advise measures (10)
   -o FILE        with --advise: write the measured workload for replay
-  --sysfs DIR    another /sys
+  --sysfs DIR    another /sys; with --advise TEXT a copy of the other machine's
   --procfs DIR   another /proc; with --sysfs and without this, CPUs are not shown
 
 Columns: % of a CPU, in all and spent in the handlers (hard), in softirqs (soft)
@@ -429,20 +432,22 @@ def options(args):
     parser.add_argument('--json', action='store_true', **hidden)
     parser.add_argument('--from', dest='recording', **hidden)
     parser.add_argument('--plot', **hidden)
-    parser.add_argument('--advise', action='store_true', **hidden)
+    parser.add_argument('--advise', nargs='?', const=True, **hidden)
     parser.add_argument('--seconds', type=positive(float, 0.1, 3600.0), **hidden)
     parser.add_argument('-o', dest='out', **hidden)
     parser.add_argument('--sysfs', **hidden)
     parser.add_argument('--procfs', **hidden)
     chosen = parser.parse_args(args)
-    if '' in (chosen.recording, chosen.plot, chosen.out, chosen.sysfs, chosen.procfs):
+    if '' in (chosen.recording, chosen.advise, chosen.plot, chosen.out, chosen.sysfs, chosen.procfs):
         parser.error('expected a name, not an empty one')
     if chosen.recording and (chosen.sysfs or chosen.procfs or chosen.interval):
         parser.error('--from reads a recording, --sysfs, --procfs and --interval are for a machine')
     if chosen.once and chosen.count:
         parser.error('--once is one table, --count N are N')
-    if chosen.advise and (chosen.recording or chosen.plot or chosen.once or chosen.count or chosen.interval or chosen.all):
-        parser.error('--advise goes with --seconds, --json and -o FILE only')
+    if chosen.advise and (chosen.recording or chosen.once or chosen.count or chosen.interval or chosen.all):
+        parser.error('--advise goes with --seconds, --json, --plot, -o, --sysfs and --procfs only')
+    if chosen.seconds and chosen.advise not in (None, True):
+        parser.error('--seconds is for this machine, not for a text')
     if not chosen.advise and (chosen.seconds or chosen.out):
         parser.error('--seconds and -o are for --advise')
     return chosen
@@ -450,14 +455,15 @@ def options(args):
 
 def run(args, sleep=time.sleep):
     chosen = options(args)
-    if chosen.advise:
-        import advise
-        try:
-            return advise.run(chosen.seconds or 10.0, chosen.json, chosen.out, chosen.sysfs or '/sys', chosen.procfs or '/proc')
-        except advise.Refused as refused:
-            raise Failure(str(refused)) from None
     if chosen.plot:
         plot_check(chosen.plot)
+    if chosen.advise:
+        import advise
+        text = None if chosen.advise is True else chosen.advise
+        try:
+            return advise.run(chosen.seconds or 10.0, chosen.json, chosen.out, chosen.sysfs, chosen.procfs, text, chosen.plot)
+        except advise.Refused as refused:
+            raise Failure(str(refused)) from None
     source, advice = None, ''
     if chosen.recording:
         records = recorded(chosen.recording)

@@ -4,8 +4,9 @@
 
 Without CAPTURE it records this machine for N seconds (10), through tracefs,
 as root; the state has to be on or observe. Passes before the last change of
-the state are left out. CAPTURE is text that was recorded before, - is the
-standard input:
+the state are left out. On a kernel without the balancer it measures what
+"irqload.py --advise" does: no settings, no moves. CAPTURE is text that was
+recorded before, - is the standard input; irq:* and napi:napi_poll will do:
 
     trace-cmd record -e irq_balance sleep 10; trace-cmd report | ./record.py -o FILE -
     perf record -a -e 'irq_balance:*' sleep 10; perf script | ./record.py -o FILE -
@@ -67,8 +68,8 @@ def capture(seconds):
         if read('/sys/kernel/irq_balance/state').strip() == 'off':
             die('the balancer is off, there is nothing to record',
                 'echo observe > /sys/kernel/irq_balance/state')
-    except FileNotFoundError:
-        die('this kernel has no /sys/kernel/irq_balance', 'it needs CONFIG_IRQ_BALANCE')
+    except OSError as error:
+        die('%s: %s' % (error.filename, error.strerror))
     if os.geteuid():
         die('only root may trace', 'sudo %s ...' % sys.argv[0])
     if not os.path.isdir(TRACING + '/instances'):
@@ -96,6 +97,18 @@ def capture(seconds):
         write(mine + '/events/enable', '0')
         os.rmdir(mine)
     return text
+
+
+def measured(seconds, text=None, where=None):
+    """A workload from the events of interrupts that each kernel has, of this machine or in TEXT."""
+    import advise
+    import tracetext
+    try:
+        if text is None:
+            return advise.measure(seconds).workload()
+        return advise.recorded(tracetext.Text(text.splitlines(True), where)).workload()
+    except advise.Refused as refused:
+        die(str(refused))
 
 
 def complete(text, where):
@@ -369,6 +382,11 @@ def main():
             status = verify(chosen.verify)
             sys.stdout.flush()
             return status
+        if chosen.capture is None and not os.path.exists('/sys/kernel/irq_balance'):
+            if chosen.save is not None:
+                die('this kernel has no /sys/kernel/irq_balance, so there is no capture to save', 'leave out --save')
+            write(1 if chosen.out is None else chosen.out, measured(chosen.seconds or 10))
+            return 0
         if chosen.capture is None:
             text = capture(chosen.seconds or 10)
         else:
@@ -376,7 +394,9 @@ def main():
         if chosen.save is not None:
             write(chosen.save, text)
         where = 'trace' if chosen.capture is None else chosen.capture
-        write(1 if chosen.out is None else chosen.out, convert(complete(text, where), where))
+        text = complete(text, where)
+        other = not EVENT.search(text) and 'irq_handler_entry:' in text
+        write(1 if chosen.out is None else chosen.out, measured(0, text, where) if other else convert(text, where))
     except KeyboardInterrupt:
         return 130
     except OSError as error:

@@ -11,8 +11,10 @@ import tempfile
 import time
 import types
 import unittest
+import unittest.mock
 
 import advise
+import tracetext
 import tracetimes
 from tracetimes import ENTRY, EXIT, POLL, RAISE, SOFT_ENTRY, SOFT_EXIT, SWITCH
 
@@ -168,6 +170,126 @@ class Events(unittest.TestCase):
         self.assertEqual(found, {7: 24, 8: 26, 6: 28})
 
 
+def script(form, cycles=40, name='eth0-rx', gap=400, raised=True, device='eth0', cpus=(0, 1)):
+    """What each of CPUS does in CYCLES of 10 ms, as a tool prints it: 1 ms of handler 24, 2 ms of poll, 0.5 ms of thread 70."""
+    forms = {'perf': '%(comm)16s %(pid)5d [%(cpu)03d] %(s)6d.%(us)06d: %(system)s:%(name)s: %(rest)s',
+             'perf --ns': '%(comm)16s %(pid)5d/%(pid)d [%(cpu)03d] %(s)6d.%(ns)09d: %(system)20s:%(name)s: %(rest)s',
+             'trace-cmd': '%(comm)16s-%(pid)-5d [%(cpu)03d] %(s)6d.%(us)06d: %(name)s:    %(rest)s',
+             'trace-cmd -t': '%(comm)16s-%(pid)-5d [%(cpu)03d] d.h1. %(s)6d.%(ns)09d: %(name)s: %(rest)s',
+             'tracefs': '%(comm)16s-%(pid)-7d (%(pid)7d) [%(cpu)03d] d.h1. %(s)5d.%(us)06d: %(name)s: %(rest)s'}
+    switch = '%s:%d [120] S ==> %s:%d [49]' if form == 'trace-cmd' else \
+        'prev_comm=%s prev_pid=%d prev_prio=120 prev_state=S ==> next_comm=%s next_pid=%d next_prio=49'
+    lines, idle, thread = [], ('swapper/0', 0), ('irq/24-a [b] =', 70)
+    for n in range(cycles):
+        events = [(0, idle, 'irq', 'irq_handler_entry', 'irq=24 name=%s' % name)]
+        events += [(500000, idle, 'irq', 'softirq_raise', 'vec=3 [action=NET_RX]')] if raised else []
+        events += [(1000000, idle, 'irq', 'irq_handler_exit', 'irq=24 ret=handled'),
+                   (1000000 + gap, idle, 'irq', 'softirq_entry', 'vec=3 [action=NET_RX]'),
+                   (3000000, idle, 'napi', 'napi_poll', 'napi poll on napi struct 0xffff888012345678 for device %s work 3 budget 64' % device),
+                   (3000000 + gap, idle, 'irq', 'softirq_exit', 'vec=3 [action=NET_RX]'),
+                   (3000000 + 2 * gap, idle, 'irq', 'softirq_entry', 'vec=1 [action=TIMER]'),
+                   (3100000, idle, 'irq', 'softirq_exit', 'vec=1 [action=TIMER]'),
+                   (4000000, idle, 'sched', 'sched_switch', switch % (idle + thread)),
+                   (4500000, thread, 'sched', 'sched_switch', switch % (thread + idle))]
+        for delta, task, system, event, rest in events:
+            for cpu in cpus[:1 + n % 2]:
+                at = 10 ** 9 + n * 10 ** 7 + delta
+                lines.append(forms[form] % dict(comm=task[0], pid=task[1], cpu=cpu, s=at // 10 ** 9, us=at % 10 ** 9 // 1000, ns=at % 10 ** 9,
+                                                system=system, name=event, rest=rest))
+    return ''.join(line + '\n' for line in lines)
+
+
+FORMS = 'perf', 'perf --ns', 'trace-cmd', 'trace-cmd -t', 'tracefs'
+
+
+class Texts(unittest.TestCase):
+    def measured(self, text, sysfs=None, procfs=None):
+        return advise.recorded(tracetext.Text(text.splitlines(True), '-'), sysfs, procfs)
+
+    def test_forms(self):
+        # CPU 1 works in half of the cycles
+        for form in FORMS:
+            with self.subTest(form):
+                found = self.measured('cpus=2\n' * form.startswith('trace-cmd') + script(form))
+                for part, ms in ('hard', 1), ('soft', 2), ('thread', 0.5):
+                    self.assertAlmostEqual(found.rows[24][part], 1.5 * ms / 10, delta=0.01)
+                self.assertEqual([n['why'] for n in found.machine.irqs.values()], ['unknown'])
+                self.assertEqual(('no ns' in found.notes[-1], found.figures['event_ns']), (False, 400) if form in ('perf --ns', 'trace-cmd -t') else (True, 0))
+                self.assertEqual((found.machine.irqs[24]['cpu'], list(found.machine.cpus)), (0, [0, 1]))
+
+    def test_same_as_live(self):
+        """The same events from the pages of a machine's buffer have the same sums."""
+        text, form = tracetext.Text(script('perf --ns').splitlines(True), '-'), Tree().format()
+        accounts = tracetimes.Accounts({70: 24})
+        for _ in range(2):
+            accounts.window()
+            for cpu, events in text.cpus.items():
+                times = [events[0][0]] + [e[0] for e in events]
+                found = [event(kind, at - last, value, other, pid=pid) for last, (at, kind, value, other, pid) in zip(times, events)]
+                pages = [page(times[n + 1] - (times[n + 1] - times[n]), *found[n:n + 60]) for n in range(0, len(found), 60)]
+                accounts.cpu(cpu, (e for one in pages for e in form.events(one)), text.begin, text.timed[-1][1])
+        sums = {}
+        for rows in text.parse().sums:
+            for cpu, row in rows.items():
+                for key, (ns, _) in row.items():
+                    sums[cpu, key] = sums.get((cpu, key), 0) + ns
+        for cpu, row in accounts.sums[-1].items():
+            for key, (ns, _) in row.items():
+                self.assertEqual(sums[cpu, key], ns, (cpu, key))
+
+    def test_names(self):
+        for name in 'a b [3] {x}', 'eth0 ü 中', 'x [001] 1.000001: irq:softirq_exit: vec=3', 'irq=7 name=y', '':
+            for form in FORMS:
+                found = self.measured(script(form, name=name))
+                self.assertEqual(found.machine.irqs[24]['name'], name)
+                self.assertAlmostEqual(found.rows[24]['hard'], 0.15, delta=0.01)
+
+    def test_less_events(self):
+        full = script('perf --ns')
+        for without, part, said in (('softirq_raise', 'soft', ''), ('sched_switch', 'thread', 'no events of threads'),
+                                    ('napi_poll', 'napi', 'no events of NAPI polls'), ('softirq_', 'soft', 'no events of softirqs')):
+            found = self.measured(''.join(line for line in full.splitlines(True) if without not in line))
+            self.assertIn(said, found.notes[-1])
+            kept = found.rows[24].get(part, 0)
+            self.assertEqual(kept > 0, without == 'softirq_raise', without)
+        # Without polls softirqs belong to the handler that raised them
+        self.assertAlmostEqual(self.measured(''.join(line for line in full.splitlines(True) if 'napi_poll' not in line)).rows[24]['soft'], 0.3, delta=0.02)
+
+    def test_state(self):
+        tree = Tree(2)
+        tree.irq(24, 'virtio0-input.0', '1', '1', '2')
+        tree.nic('eth0', 24)
+        found = self.measured(script('perf --ns', name='virtio0-input.0'), tree.top + '/sys', tree.top + '/proc')
+        self.assertEqual(found.machine.irqs[24]['why'], 'driver')
+        self.assertAlmostEqual(found.rows[24]['soft'], 0.3, delta=0.02)
+        self.assertNotIn('no topology', found.notes[-1])
+        with self.assertRaisesRegex(tracetimes.Refused, 'events of CPU 7, which is not online'):
+            self.measured(script('perf', cpus=(0, 7)), tree.top + '/sys', tree.top + '/proc')
+
+    def test_refused(self):
+        good = script('perf')
+        for text, wanted in (
+                ('', 'no events irq:irq_handler_entry'), ('rubbish\n' * 9, 'no events'), (good[:-20], ':600: cannot read this event: is the text cut'),
+                (good[:-1], 'is the text cut'), (good[:good.rindex('irq:')], 'is the text cut'), (good[200:], ':1: cannot read'),
+                ('CPU:3 [LOST 85 EVENTS]\n' + good, ':1: events were lost'), ('CPU 1: [9 EVENTS DROPPED]\n' + good, 'events were lost'),
+                ('# entries-in-buffer/entries-written: 5/8   #P:8\n' + good, 'events were lost'),
+                (good.replace('irq=24 ret', 'irq= ret'), ':3: cannot read'), (good.replace('vec=3', 'vec=x'), 'cannot read'),
+                (good.replace('napi struct', 'struct'), 'cannot read'), (good.replace('==>', '='), 'cannot read'), ('\0' + good, ':1: cannot'),
+                (script('perf', 1), 'too short'), (script('perf', cpus=(0, 99999)), 'cannot read'),
+                (''.join(line for n, line in enumerate(good.splitlines(True)) if n % 7 or 'entry' not in line), 'ends have no beginning')):
+            with self.subTest(wanted), self.assertRaisesRegex(tracetimes.Refused, wanted) as caught:
+                self.measured(text)
+            self.assertNotIn('\n', str(caught.exception))
+        self.measured('# entries-in-buffer/entries-written: 8/8   #P:8\n' + good)
+
+    def test_much(self):
+        lines = script('perf --ns', 1000).splitlines(True)
+        with unittest.mock.patch.object(tracetext.Text, 'most', 3000):
+            found = advise.recorded(tracetext.Text(lines, '-'))
+        self.assertRegex(found.notes[-1], r'only the first 2\.\d s, 3000 events, were read')
+        self.assertAlmostEqual(found.rows[24]['hard'], 0.15, delta=0.01)
+
+
 class Advising(unittest.TestCase):
     def setUp(self):
         if not os.access(REPLAY, os.X_OK):
@@ -227,8 +349,8 @@ class Advising(unittest.TestCase):
         self.assertEqual([rows[i]['why'] for i in range(24, 31)],
                          ['driver', 'user', 'driver', 'fixed', 'managed', 'user', 'managed'])
         found = self.advice(*[{(0, ('hard', 24)): 300, (1, ('hard', 25)): 100, (0, ('hard', 26)): 300, (0, ('hard', 27)): 50}] * 3)
-        self.assertEqual([row[0] for row in found.helpless()], ['user', 'fixed', 'driver'])
-        self.assertEqual(found.helpless()[2][3], ["echo 'eth*-input.*,eth*-rx' > /sys/kernel/irq_balance/widen"])
+        self.assertEqual([row[0] for row in found.helpless()], ['user', 'driver', 'order'])
+        self.assertEqual(found.helpless()[1][3], ["echo 'eth*-input.*,eth*-rx' > /sys/kernel/irq_balance/widen"])
 
     def test_many_cpus(self):
         self.tree = Tree(4096)
