@@ -549,7 +549,8 @@ def draw(advice, out):
         axis.set_xticks(list(shown.values())[::step])
         axis.set_xticklabels(list(shown)[::step])
     axes[0].set_ylabel('% of the CPU')
-    figure.legend(*axes[0].get_legend_handles_labels(), loc='outside lower center', ncol=4, fontsize=8)
+    handles, names = axes[1].get_legend_handles_labels()
+    axes[1].legend(handles[::-1], names[::-1], loc='upper left', bbox_to_anchor=(1, 1), fontsize=8)
     if len(machine.cpus) > DRAWN:
         figure.suptitle('the %d busiest of %d CPUs' % (DRAWN, len(machine.cpus)), fontsize=9)
     try:

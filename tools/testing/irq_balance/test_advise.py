@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """irqload --advise on made-up traces and trees: python3 -m unittest test_advise"""
+import importlib.util
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -134,7 +136,7 @@ class Events(unittest.TestCase):
             (100, ENTRY, 24), (150, EXIT, 24), (200, SOFT_ENTRY, 3), (300, POLL, 7, 'eth0'), (310, ENTRY, 25), (340, EXIT, 25),
             (400, POLL, 8, 'eth1'), (450, SOFT_EXIT, 3), (460, SOFT_ENTRY, 1), (500, SOFT_EXIT, 1))
         self.assertEqual(found, {('hard', 24): 50, ('hard', 25): 30, ('napi', 7): 100, ('napi', 8): 120, ('base', 0): 40})
-        self.assertEqual((accounts.devices, accounts.gaps), ({7: 'eth0', 8: 'eth1'}, [10]))
+        self.assertEqual((accounts.devices, accounts.gaps[SOFT_EXIT, SOFT_ENTRY]), ({7: 'eth0', 8: 'eth1'}, [10]))
 
     def test_raised(self):
         learn = (1, ENTRY, 24), (2, RAISE, 6, 6), (3, EXIT, 24), (4, SOFT_ENTRY, 6), (5, SOFT_EXIT, 6)
@@ -361,10 +363,61 @@ class Advising(unittest.TestCase):
         self.assertLess(max(map(len, advise.page(found, None))), 200)
 
 
+    def test_order(self):
+        self.tree.irq(27, 'ide', chip='XT-PIC')
+        self.assertNotIn('order', [row[0] for row in self.advice({(0, ('hard', 24)): 5}).helpless()])
+        self.assertIn('i8259-priority.rst', '\n'.join(advise.page(self.advice({(0, ('hard', 27)): 5}), None)))
+
+    def test_map(self):
+        """With the balancer its map is read, and nothing traced."""
+        shutil.rmtree(self.tree.top + '/sys/kernel/tracing')
+        self.tree.write('sys/kernel/irq_balance/state', 'observe')
+        self.tree.write('sys/kernel/debug/irq_balance/cpus', 'cpu load_ns_per_s base_ns_per_s\n0 410000000 5000000\n1 0 0')
+        now = [0]
+
+        def step(seconds):
+            now[0] += 1
+            time_was(seconds / 100)
+            rows = ''.join('%d 0 movable 1 %d %d %d -\n' % (irq, *(ms * now[0] * 10 ** 4 for ms in parts))
+                           for irq, parts in ((24, (100, 200, 0)), (25, (0, 0, 100))))
+            self.tree.write('sys/kernel/debug/irq_balance/irqs', 'irq cpu status load_ns_per_s time_ns soft_ns thread_ns proposal\n' + rows)
+        time_was = time.sleep
+        step(0)
+        with unittest.mock.patch('time.sleep', step):
+            found = advise.measure(0.1, self.tree.top + '/sys', self.tree.top + '/proc')
+        self.assertEqual((found.figures['source'], len(found.bins)), ('map', advise.BINS))
+        for irq, parts in (24, (1, 2, 0)), (25, (0, 0, 1)):
+            for part, ms in zip(('hard', 'soft', 'thread'), parts):
+                self.assertAlmostEqual(found.rows[irq][part] * found.seconds, ms * 10 / 1e3)
+        self.assertEqual(found.bins[3][1], {0: 5000000, 1: 0})
+        text = '\n'.join(advise.page(advise.Advice(found, REPLAY), 'avg10=1.25'))
+        self.assertIn("read from the balancer's load map", text)
+        self.assertIn('/proc/pressure/irq: avg10=1.25', text)
+
+    @unittest.skipUnless(importlib.util.find_spec('matplotlib'), 'no matplotlib')
+    def test_picture(self):
+        for cpus in 1, 4, 64, 4096:
+            self.tree = Tree(cpus)
+            for irq in range(24, 44):
+                self.tree.irq(irq, 'a [b] $1_{%d} ü' % irq, '0-%d' % (cpus - 1), str(irq % cpus))
+            found = self.advice(*[{(irq % cpus, ('hard', irq)): irq for irq in range(24, 44)}, {(0, ('base', 0)): 7}] * 2)
+            with self.subTest(cpus):
+                out = '%s/%d.svg' % (self.tree.top, cpus)
+                advise.draw(found, out)
+                with open(out, encoding='utf-8') as file:
+                    text = file.read()
+                for word in 'as planned', 'no interrupt', 'other interrupts', '$1_{', 'ü', '64 busiest of 4096' if cpus > 64 else 'CPU':
+                    self.assertTrue('<!-- ' in text and word in ''.join(re.findall('<!-- (.*?) -->', text)), word)
+
+
 class Program(unittest.TestCase):
-    def refused(self, message, *arguments, replay='/bin/true'):
-        done = subprocess.run([sys.executable, '-B', PROGRAM, *arguments], capture_output=True, text=True, check=False,
-                              env={**os.environ, 'LC_ALL': 'C', 'REPLAY': replay})
+    def run_it(self, *arguments, replay='/bin/true', program=PROGRAM, text='', **more):
+        return subprocess.run([sys.executable, '-B', program, *arguments], capture_output=True, check=False, input=text.encode(),
+                              env={**os.environ, 'LC_ALL': 'C', 'REPLAY': replay, **more})
+
+    def refused(self, message, *arguments, **more):
+        done = self.run_it(*arguments, **more)
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
         self.assertEqual((done.returncode, done.stdout), (2, ''), done.stderr)
         self.assertIn(message, done.stderr)
         self.assertNotIn('Traceback', done.stderr)
@@ -388,6 +441,60 @@ class Program(unittest.TestCase):
         self.assertEqual(self.refused('no tracefs', *where).count('\n'), 1)
         shutil.rmtree(tree.top + '/sys/devices')
         self.assertEqual(self.refused('is sysfs mounted', *where).count('\n'), 1)
+
+
+    def test_bad_text(self):
+        good, out = script('perf'), tempfile.mkdtemp(dir=WORK.name) + '/out'
+        for text, message in ((good[:-9], '-:600: cannot read this event'), ('', 'no events'), ('LOST 7 EVENTS\n' + good, 'events were lost')):
+            self.assertEqual(self.refused(message, '--advise', '-', '-o', out, text=text).count('\n'), 1)
+        self.assertFalse(os.path.exists(out))
+        for arguments, message in ((['--advise', '/none'], '/none: No such file'), (['--advise', WORK.name], 'Is a directory'), (['--advise', ''], 'not an empty'),
+                                   (['--advise', '-', '--seconds', '3'], 'is for this machine'), (['--advise', '-', '--plot', 'x.gif'], '--plot draws'),
+                                   (['--advise', '-', '--sysfs', '/none'], 'is sysfs mounted')):
+            self.refused(message, *arguments, text=good)
+
+    def test_locales(self):
+        texts = []
+        if not os.access(REPLAY, os.X_OK):
+            self.skipTest('replay is not built')
+        for more in {'LC_ALL': 'C'}, {'LC_ALL': 'tr_TR.UTF-8'}, {'LC_ALL': 'de_DE.ISO-8859-1', 'PYTHONUTF8': '0', 'PYTHONIOENCODING': 'ascii', 'LANGUAGE': 'de'}:
+            done = self.run_it('--advise', '-', replay=REPLAY, text=script('perf --ns', name='[ü] 中'), **more)
+            self.assertEqual((done.returncode, done.stderr), (0, b''))
+            texts.append(done.stdout.decode('ascii', 'replace').replace('\ufffd', '?'))
+            self.assertIn('Not known from the text', texts[-1])
+        self.assertEqual(len({re.sub(r'\?+', '', text) for text in texts}), 1, texts)
+
+    def test_no_matplotlib(self):
+        where = tempfile.mkdtemp(dir=WORK.name)
+        with open(where + '/matplotlib.py', 'w', encoding='ascii') as file:
+            file.write('raise ImportError\n')
+        self.assertIn('apt install python3-matplotlib',
+                      self.refused('no matplotlib', '--advise', '-', '--plot', where + '/x.svg', text=script('perf'), PYTHONPATH=where))
+
+    def test_many_cpus(self):
+        if not os.access(REPLAY, os.X_OK):
+            self.skipTest('replay is not built')
+        done = self.run_it('--advise', '-', '--json', replay=REPLAY, text='cpus=4096\n' + script('trace-cmd -t', cpus=(4095, 3)))
+        self.assertEqual((done.returncode, done.stderr), (0, b''))
+        record = json.loads(done.stdout)
+        self.assertEqual((len(record['cpus']), record['now']['cpu'], record['source']), (4096, 4095, 'text'))
+
+    def test_record(self):
+        """record takes the same text, and the format is the same."""
+        record, outs = os.path.join(os.path.dirname(PROGRAM), 'record.py'), []
+        if not os.access(REPLAY, os.X_OK):
+            self.skipTest('replay is not built')
+        for form in 'perf --ns', 'trace-cmd -t':
+            out = tempfile.mkdtemp(dir=WORK.name) + '/out'
+            self.assertEqual(self.run_it('--advise', '-', '-o', out, replay=REPLAY, text=script(form)).returncode, 0)
+            done = self.run_it('-', program=record, text=script(form))
+            with open(out, 'rb') as file:
+                self.assertEqual((done.returncode, done.stderr, done.stdout), (0, b'', file.read()))
+            outs.append(done.stdout)
+        self.assertEqual(*outs)
+        self.assertEqual(subprocess.run([REPLAY, '-'], input=outs[0], capture_output=True, check=False).returncode, 0)
+        done = self.run_it('-', program=record, text=script('perf')[:-9])
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count(b'\n')), (2, b'', 1))
 
 
 class Windows(unittest.TestCase):

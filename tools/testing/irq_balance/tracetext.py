@@ -97,12 +97,15 @@ class Text:
         accounts = tracetimes.Accounts(self.threads)
         for learn in True, False:
             accounts.seen = accounts.torn = 0
+            accounts.gaps.clear()
             for begin, end in self.timed:
                 accounts.window()
                 for cpu, events in self.cpus.items():
                     part = [event for event in events if begin <= event[0] < end + (end == self.timed[-1][1])]
                     accounts.cpu(cpu, part if not learn or RAISE in self.kinds else raising(part), begin, end)
         accounts.sums = accounts.sums[-len(self.timed):]
+        if not self.precise:
+            accounts.gaps.clear()
         if accounts.torn > accounts.seen / 100:
             raise Refused('%s: events were lost, %d ends have no beginning: record with a larger buffer' % (self.where, accounts.torn))
         return accounts

@@ -19,9 +19,10 @@ of each level is without that of the levels above it, and is charged to
   soft     the interrupt whose handler raises this softirq and ran before it
   base     the CPU: timers, RCU, and what no interrupt has raised
 
-An event is written inside of what it measures. Two softirqs in a row have nothing between
-them but one event, so the shortest gaps are the cost of an event. It is taken off. The core's
-own work around a handler is outside of its events: it costs about CORE of an event.
+An event is written inside of what it measures. Two softirqs in a row, for example, have nothing
+between them but one event, so the shortest gaps are the cost of an event. It is taken off. The core's
+own work around a handler is outside of its events, and the scheduler's inside of those of a thread.
+Other than the load map's, they are estimates: so many times the cost of an event.
 """
 import collections
 import errno
@@ -37,8 +38,9 @@ BUDGET = 32 << 20
 LEARN = 0.1
 # A handler is taken to raise a softirq if it does so in at least this part of its runs
 OFTEN = 0.05
-# 190 instructions of 615, measured with two drivers and QEMU's --icount
-CORE = 0.3
+# In costs of an event, of 615 instructions in a guest with --icount where they were measured: the
+# core's work around a handler, waking its thread, and the scheduler's around a run of the thread
+CORE, WAKE, SWITCHED = 0.3, 0.9, 3.2
 NET_RX = 3
 # HI, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET: the others are work of the CPU itself
 RAISED = {0, 2, 3, 4, 5, 6}
@@ -167,8 +169,8 @@ class Accounts:
     """
 
     def __init__(self, threads):
-        self.threads = threads
-        self.sums, self.gaps, self.seen, self.torn = [], [], 0, 0
+        self.threads, self.threaded = threads, set(threads.values())
+        self.sums, self.gaps, self.seen, self.torn = [], collections.defaultdict(list), 0, 0
         self.runs, self.raises = collections.Counter(), collections.defaultdict(collections.Counter)
         self.devices, self.votes = {}, collections.defaultdict(collections.Counter)
 
@@ -183,7 +185,7 @@ class Accounts:
         """The events of a CPU in the present window, which lasted from BEGIN to END."""
         sums = self.sums[-1].setdefault(cpu, {})
         learned = {}
-        raisers, exited, fresh = {}, None, True
+        raisers, last, fresh = {}, None, True
         stack = [Frame('task', None, begin)]
 
         def charge(key, taken):
@@ -231,14 +233,15 @@ class Accounts:
 
         for now, what, value, other, pid in events:
             self.seen += 1
+            if last is not None and len(self.gaps[last[1], what]) < 10000:
+                self.gaps[last[1], what].append(now - last[0])
+            last = now, what
             top = stack[-1]
             if fresh and len(stack) == 1 and top.what == 'task' and pid in self.threads:
                 top.what, top.key = 'thread', self.threads[pid]
             if what == ENTRY:
                 stack.append(Frame('hard', value, now))
             elif what == SOFT_ENTRY:
-                if exited is not None and len(self.gaps) < 100000:
-                    self.gaps.append(now - exited)
                 fresh = False
                 stack.append(Frame('soft', value, now, raisers.pop(value, ())))
             elif what in (EXIT, SOFT_EXIT):
@@ -282,16 +285,18 @@ class Accounts:
                 settle(top, now)
                 stack[0] = Frame('thread', self.threads[other], now) if other in self.threads else Frame('task', None, now)
                 fresh = False
-            exited = now if what == SOFT_EXIT else None
-            stack[-1].events += 1 - CORE if what == ENTRY else 1
+            stack[-1].events += 1
+            if what == ENTRY:
+                stack[-1].events -= CORE + (WAKE if value in self.threaded else 0)
+            elif what == SWITCH and stack[0].what == 'thread':
+                stack[-1].events += SWITCHED
         while len(stack) > 1:
             leave(end)
         settle(stack[0], end)
 
     def event_ns(self):
-        """The cost of an event, 0 if it is not known."""
-        gaps = sorted(self.gaps)
-        return gaps[len(gaps) // 10] if len(gaps) >= 10 else 0
+        """The cost of an event, 0 if it is not known: between two kinds of events is little else."""
+        return min((sorted(gaps)[len(gaps) // 10] for gaps in self.gaps.values() if len(gaps) >= 10), default=0)
 
 
 def owners(accounts, candidates, fallback):
