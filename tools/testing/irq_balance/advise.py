@@ -171,7 +171,7 @@ class Machine:
 
 
 class Traced(Machine):
-    """What a trace shows of another machine: each CPU is a core of one package, and takes all interrupts."""
+    """Another machine, by its trace: each CPU is a core of one package, and takes all interrupts."""
 
     def __init__(self, text):
         self.sysfs = self.procfs = os.devnull
@@ -277,7 +277,7 @@ class Measured(Workload):
         for irq, cpus in where.items():
             self.at(irq, max(cpus, key=lambda cpu: (cpus[cpu], -cpu)))
         self.overhead = (accounts.seen * cost / 1e9 + trace.own) / trace.seconds
-        events = accounts.seen / trace.seconds
+        events = accounts.seen * 1e9 / sum(end - begin for begin, end, *_ in trace.windows)
         self.figures = {'source': 'trace', 'traced_seconds': trace.traced, 'events_per_s': int(events), 'event_ns': cost,
                         'lost_windows': trace.lost}
         self.how = 'traced %.0f %% of the time, %.0f events/s of %d ns' % (100 * trace.traced / trace.seconds, events, cost)

@@ -162,6 +162,16 @@ class Events(unittest.TestCase):
         self.assertEqual(found, {('napi', 7): 200, ('base', 0): 50})
         self.assertNotIn(9, accounts.devices)
 
+    def test_cost(self):
+        accounts = tracetimes.Accounts({})
+        accounts.gaps[POLL, SOFT_EXIT] = [2400] * 50 + [2600] * 50 + [90000] * 9
+        accounts.gaps[EXIT, SOFT_ENTRY] = [100] * 9
+        self.assertEqual(accounts.event_ns(), 2400)
+        accounts.gaps[POLL, SOFT_EXIT], accounts.resolution = [2000] * 60 + [3000] * 40 + [90000] * 9, 1000
+        self.assertEqual(accounts.event_ns(), 2400)
+        accounts.gaps[POLL, SOFT_EXIT] = [0] * 80 + [1000] * 20
+        self.assertEqual(accounts.event_ns(), 200)
+
     def test_owners(self):
         learn = [e for irq in (24, 25, 26) for e in ((1, ENTRY, irq), (2, RAISE, 3, 3), (3, EXIT, irq))]
         run = [(10, ENTRY, 24), (11, EXIT, 24), (12, ENTRY, 26), (13, EXIT, 26), (20, SOFT_ENTRY, 3), (30, POLL, 7, 'eth0'),
@@ -173,7 +183,7 @@ class Events(unittest.TestCase):
 
 
 def script(form, cycles=40, name='eth0-rx', gap=400, raised=True, device='eth0', cpus=(0, 1)):
-    """What each of CPUS does in CYCLES of 10 ms, as a tool prints it: 1 ms of handler 24, 2 ms of poll, 0.5 ms of thread 70."""
+    """A text as a tool prints it. Each of CPUS has CYCLES of 10 ms: 1 ms of handler 24, 2 ms of poll, 0.5 ms of thread 70."""
     forms = {'perf': '%(comm)16s %(pid)5d [%(cpu)03d] %(s)6d.%(us)06d: %(system)s:%(name)s: %(rest)s',
              'perf --ns': '%(comm)16s %(pid)5d/%(pid)d [%(cpu)03d] %(s)6d.%(ns)09d: %(system)20s:%(name)s: %(rest)s',
              'trace-cmd': '%(comm)16s-%(pid)-5d [%(cpu)03d] %(s)6d.%(us)06d: %(name)s:    %(rest)s',
@@ -216,7 +226,7 @@ class Texts(unittest.TestCase):
                 for part, ms in ('hard', 1), ('soft', 2), ('thread', 0.5):
                     self.assertAlmostEqual(found.rows[24][part], 1.5 * ms / 10, delta=0.01)
                 self.assertEqual([n['why'] for n in found.machine.irqs.values()], ['unknown'])
-                self.assertEqual(('no ns' in found.notes[-1], found.figures['event_ns']), (False, 400) if form in ('perf --ns', 'trace-cmd -t') else (True, 0))
+                self.assertEqual(('times are in us' in found.notes[-1], found.figures['event_ns']), (False, 400) if form in ('perf --ns', 'trace-cmd -t') else (True, 0))
                 self.assertEqual((found.machine.irqs[24]['cpu'], list(found.machine.cpus)), (0, [0, 1]))
 
     def test_same_as_live(self):
@@ -491,7 +501,6 @@ class Program(unittest.TestCase):
             with open(out, 'rb') as file:
                 self.assertEqual((done.returncode, done.stderr, done.stdout), (0, b'', file.read()))
             outs.append(done.stdout)
-        self.assertEqual(*outs)
         self.assertEqual(subprocess.run([REPLAY, '-'], input=outs[0], capture_output=True, check=False).returncode, 0)
         done = self.run_it('-', program=record, text=script('perf')[:-9])
         self.assertEqual((done.returncode, done.stdout, done.stderr.count(b'\n')), (2, b'', 1))

@@ -40,7 +40,7 @@ LEARN = 0.1
 OFTEN = 0.05
 # In costs of an event, of 615 instructions in a guest with --icount where they were measured: the
 # core's work around a handler, waking its thread, and the scheduler's around a run of the thread
-CORE, WAKE, SWITCHED = 0.3, 0.9, 3.2
+CORE, WAKE, SWITCHED = 0.3, 0.9, 3.7
 NET_RX = 3
 # HI, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET: the others are work of the CPU itself
 RAISED = {0, 2, 3, 4, 5, 6}
@@ -168,8 +168,9 @@ class Accounts:
     without a beginning, other than at the begin of a window.
     """
 
-    def __init__(self, threads):
-        self.threads, self.threaded = threads, set(threads.values())
+    def __init__(self, threads, unit=1):
+        """UNIT is what an event of ftrace costs, in events of the trace."""
+        self.threads, self.threaded, self.unit, self.resolution = threads, set(threads.values()), unit, 1
         self.sums, self.gaps, self.seen, self.torn = [], collections.defaultdict(list), 0, 0
         self.runs, self.raises = collections.Counter(), collections.defaultdict(collections.Counter)
         self.devices, self.votes = {}, collections.defaultdict(collections.Counter)
@@ -233,7 +234,7 @@ class Accounts:
 
         for now, what, value, other, pid in events:
             self.seen += 1
-            if last is not None and len(self.gaps[last[1], what]) < 10000:
+            if last is not None and SWITCH not in (last[1], what) and len(self.gaps[last[1], what]) < 10000:
                 self.gaps[last[1], what].append(now - last[0])
             last = now, what
             top = stack[-1]
@@ -287,16 +288,22 @@ class Accounts:
                 fresh = False
             stack[-1].events += 1
             if what == ENTRY:
-                stack[-1].events -= CORE + (WAKE if value in self.threaded else 0)
+                stack[-1].events -= (CORE + (WAKE if value in self.threaded else 0)) * self.unit
             elif what == SWITCH and stack[0].what == 'thread':
-                stack[-1].events += SWITCHED
+                stack[-1].events += SWITCHED * self.unit
         while len(stack) > 1:
             leave(end)
         settle(stack[0], end)
 
     def event_ns(self):
         """The cost of an event, 0 if it is not known: between two kinds of events is little else."""
-        return min((sorted(gaps)[len(gaps) // 10] for gaps in self.gaps.values() if len(gaps) >= 10), default=0)
+        costs = []
+        for gaps in self.gaps.values():
+            least = sorted(gaps)[len(gaps) // 10]
+            # The mean of times in us is as good as that of times in ns
+            usual = [gap for gap in gaps if gap <= 2 * least + self.resolution] if self.resolution > 1 else [least]
+            costs += [sum(usual) // len(usual)] if len(gaps) >= 10 else []
+        return min(costs, default=0)
 
 
 def owners(accounts, candidates, fallback):
