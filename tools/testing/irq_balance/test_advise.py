@@ -165,7 +165,7 @@ class Events(unittest.TestCase):
     def test_cost(self):
         accounts = tracetimes.Accounts({})
         accounts.gaps[POLL, SOFT_EXIT] = [2400] * 50 + [2600] * 50 + [90000] * 9
-        accounts.gaps[EXIT, SOFT_ENTRY] = [100] * 9
+        accounts.gaps[ENTRY, EXIT] = [100] * 9
         self.assertEqual(accounts.event_ns(), 2400)
         accounts.gaps[POLL, SOFT_EXIT], accounts.resolution = [2000] * 60 + [3000] * 40 + [90000] * 9, 1000
         self.assertEqual(accounts.event_ns(), 2400)
@@ -230,7 +230,7 @@ class Texts(unittest.TestCase):
                 self.assertEqual((found.machine.irqs[24]['cpu'], list(found.machine.cpus)), (0, [0, 1]))
 
     def test_same_as_live(self):
-        """The same events from the pages of a machine's buffer have the same sums."""
+        # The same events from the pages of a machine's buffer have the same sums
         text, form = tracetext.Text(script('perf --ns').splitlines(True), '-'), Tree().format()
         accounts = tracetimes.Accounts({70: 24})
         for _ in range(2):
@@ -379,7 +379,7 @@ class Advising(unittest.TestCase):
         self.assertIn('i8259-priority.rst', '\n'.join(advise.page(self.advice({(0, ('hard', 27)): 5}), None)))
 
     def test_map(self):
-        """With the balancer its map is read, and nothing traced."""
+        # With the balancer its map is read, and nothing traced
         shutil.rmtree(self.tree.top + '/sys/kernel/tracing')
         self.tree.write('sys/kernel/irq_balance/state', 'observe')
         self.tree.write('sys/kernel/debug/irq_balance/cpus', 'cpu load_ns_per_s base_ns_per_s\n0 410000000 5000000\n1 0 0')
@@ -490,7 +490,7 @@ class Program(unittest.TestCase):
         self.assertEqual((len(record['cpus']), record['now']['cpu'], record['source']), (4096, 4095, 'text'))
 
     def test_record(self):
-        """record takes the same text, and the format is the same."""
+        # record takes the same text, and the format is the same
         record, outs = os.path.join(os.path.dirname(PROGRAM), 'record.py'), []
         if not os.access(REPLAY, os.X_OK):
             self.skipTest('replay is not built')

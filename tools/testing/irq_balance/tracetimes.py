@@ -48,6 +48,8 @@ EVENTS = {'irq/irq_handler_entry': 'irq', 'irq/irq_handler_exit': 'irq', 'irq/so
           'irq/softirq_exit': 'vec', 'irq/softirq_raise': 'vec', 'napi/napi_poll': 'napi', 'sched/sched_switch': 'prev_pid'}
 ORDER = sys.byteorder
 (ENTRY, EXIT, SOFT_ENTRY, SOFT_EXIT, RAISE, POLL, SWITCH) = range(7)
+# Pairs of events with little between them, neither of which may come while another is written
+TIGHT = {(ENTRY, EXIT), (RAISE, EXIT), (SOFT_ENTRY, SOFT_EXIT), (POLL, SOFT_EXIT), (SOFT_EXIT, SOFT_ENTRY)}
 
 
 class Refused(Exception):
@@ -234,7 +236,7 @@ class Accounts:
 
         for now, what, value, other, pid in events:
             self.seen += 1
-            if last is not None and SWITCH not in (last[1], what) and len(self.gaps[last[1], what]) < 10000:
+            if last is not None and (last[1], what) in TIGHT and len(self.gaps[last[1], what]) < 10000:
                 self.gaps[last[1], what].append(now - last[0])
             last = now, what
             top = stack[-1]
@@ -296,7 +298,7 @@ class Accounts:
         settle(stack[0], end)
 
     def event_ns(self):
-        """The cost of an event, 0 if it is not known: between two kinds of events is little else."""
+        """The cost of an event, 0 if it is not known."""
         costs = []
         for gaps in self.gaps.values():
             least = sorted(gaps)[len(gaps) // 10]
