@@ -175,16 +175,16 @@ class Traced(Machine):
 
     def __init__(self, text):
         self.sysfs = self.procfs = os.devnull
-        self.release, self.isolated, self.online, self.default = 'unknown', set(), list(text.online), set(text.online)
+        self.nics, self.release, self.isolated, self.online, self.default = sorted(text.devices), 'unknown', set(), list(text.online), set(text.online)
         self.cpus = {cpu: {'node': -1, 'package': 0, 'core': cpu, 'llc': 0, 'capacity': 1024} for cpu in text.online}
         self.irqs = {irq: {'name': name, 'chip': '', 'cpu': 0, 'mask': set(text.online), 'node': -1, 'why': 'unknown'}
                      for irq, name in sorted(text.names.items())}
 
     def devices(self):
-        """By their names: eth0-rx-1."""
-        return sorted({word for row in self.irqs.values() for word in re.findall(r'[\w.]+', row['name'])})
+        return self.nics
 
     def candidates(self, device):
+        """By their names: eth0-rx-1."""
         return {irq for irq, row in self.irqs.items() if device in re.findall(r'[\w.]+', row['name'])}
 
 
@@ -403,7 +403,7 @@ class Advice:
         device = next((d for d in self.machine.devices() if irq in self.machine.candidates(d)), None)
         if not device:
             return []
-        path, commands = '%s/class/net/%s/' % (self.machine.sysfs, device), []
+        path, commands, seen = '%s/class/net/%s/' % (self.machine.sysfs, device), [], self.machine.sysfs != os.devnull
         rx = sorted(int(n[3:]) for n in self.machine.names(path + 'queues') if re.fullmatch('rx-[0-9]+', n))
         quoted = "'%s'" % device if re.search(r'[^\w.-]', device) else device
         kind, most, now = channels(device) if self.machine.sysfs == '/sys' else ('', 0, 0)
@@ -411,10 +411,10 @@ class Advice:
             commands.append('ethtool -L %s %s %d' % (quoted, kind, min(most, len(self.machine.cpus))))
         others = set(self.machine.cpus) - self.machine.isolated - {row['cpu']}
         number = re.search(r'([0-9]+)$', row['name'])
-        queue = int(number[1]) if number and int(number[1]) in rx else rx[0] if rx else 0
-        if others and rx:
+        queue = int(number[1]) if number and (int(number[1]) in rx or not seen) else rx[0] if rx else 0
+        if others and (rx or not seen):
             commands.append('echo %s > /sys/class/net/%s/queues/rx-%d/rps_cpus' % (hexmask(others), quoted, queue))
-        if os.path.exists(path + 'threaded'):
+        if os.path.exists(path + 'threaded') or not seen:
             commands.append('echo 1 > /sys/class/net/%s/threaded' % quoted)
         return commands
 

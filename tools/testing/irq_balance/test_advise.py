@@ -278,6 +278,16 @@ class Texts(unittest.TestCase):
         with self.assertRaisesRegex(tracetimes.Refused, 'events of CPU 7, which is not online'):
             self.measured(script('perf', cpus=(0, 7)), tree.top + '/sys', tree.top + '/proc')
 
+    def test_saturated(self):
+        # One interrupt fills a CPU: the commands for its interface
+        if not os.access(REPLAY, os.X_OK):
+            self.skipTest('replay is not built')
+        text = script('perf --ns', name='eth0-rx-3')
+        lines = [re.sub(r'(\.\d)(\d)3(\d{6})', r'\g<1>\g<2>9\3', line) for line in text.splitlines(True) if 'sched_switch' not in line]
+        found = advise.Advice(self.measured(''.join(lines)), REPLAY)
+        [commands] = [row[3] for row in found.helpless() if row[0] == 'saturated']
+        self.assertEqual(commands, ['echo 2 > /sys/class/net/eth0/queues/rx-3/rps_cpus', 'echo 1 > /sys/class/net/eth0/threaded'])
+
     def test_refused(self):
         good = script('perf')
         for text, wanted in (
@@ -443,6 +453,8 @@ class Program(unittest.TestCase):
         if os.geteuid():
             self.refused('only root', *where)
             return
+        with unittest.mock.patch('os.geteuid', lambda: 1000), self.assertRaisesRegex(tracetimes.Refused, '^only root'):
+            advise.measure(0.2, tree.top + '/sys', tree.top + '/proc')
         # No instances, then a kernel that is locked down
         self.assertEqual(self.refused('cannot trace', *where).count('\n'), 1)
         tree.write('sys/kernel/security/lockdown', 'none [integrity] confidentiality')
