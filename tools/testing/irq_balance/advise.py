@@ -307,7 +307,7 @@ class Mapped(Workload):
                 if irq not in machine.irqs or not row['ns'] or row['hard_ns'] is None:
                     continue
                 self.at(irq, cpus[0] if cpus else machine.irqs[irq]['cpu'])
-                load[irq] = row['ns'] * 1e9 / row['seconds'] * machine.cpus[machine.irqs[irq]['cpu']]['capacity'] / 1024
+                load[irq] = row['ns'] / row['seconds'] * machine.cpus[machine.irqs[irq]['cpu']]['capacity'] / 1024
                 for part in 'hard', 'soft', 'thread':
                     self.row(irq)[part] += row[part + '_ns'] / self.seconds / 1e9
             self.bins.append((load, {cpu['cpu']: cpu['base_ns_per_s'] for cpu in record['cpus'] if cpu['cpu'] in machine.cpus}))

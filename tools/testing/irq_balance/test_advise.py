@@ -409,6 +409,7 @@ class Advising(unittest.TestCase):
         for irq, parts in (24, (1, 2, 0)), (25, (0, 0, 1)):
             for part, ms in zip(('hard', 'soft', 'thread'), parts):
                 self.assertAlmostEqual(found.rows[irq][part] * found.seconds, ms * 10 / 1e3)
+            self.assertLess(abs(found.load(irq) / advise.SECOND / sum(found.rows[irq].values()) - 1), 0.5)
         self.assertEqual(found.bins[3][1], {0: 5000000, 1: 0})
         text = '\n'.join(advise.page(advise.Advice(found, REPLAY), 'avg10=1.25'))
         self.assertIn("read from the balancer's load map", text)
