@@ -2,39 +2,50 @@
 /**
  * DOC: irq-balance-place
  *
- * The CPU of each heavy interrupt: the fewest moves that are worth it.
+ * The CPU of each heavy interrupt: few moves, and only moves that are worth it.
  *
  * The *load* of a CPU is the time per second that its interrupts and its own softirqs take.
- * *Enough* is the least that the worst CPU could have, plus ``min_gain``: as if all load could be
- * divided evenly, or as much as the heaviest interrupts need that have to share a CPU.
+ * *Enough* is a lower bound for the load of the worst CPU, plus ``min_gain`` of that. The bound is
+ * the largest of: all load divided evenly; the heaviest interrupt; and, with m CPUs, the k + 1
+ * lightest of the k * m + 1 heaviest interrupts, as so many have to share a CPU. An interrupt
+ * moves only inside its device's node, if that has a CPU for it, until the node lets go (6).
  *
- * 1. An interrupt that may not stay where it is goes where it ends lowest.
- * 2. One that is away from its device's node goes back if the node has room.
- * 3. Take the worst CPU. If its load is enough, the search ends.
- * 4. Bring it down to enough by few moves: one of its interrupts goes and up to two others give
- *    way in turn; or several go, the lightest that suffices or else the heaviest; or one goes
- *    to a CPU of which several give way. Failing that, do the same for less.
- * 5. Failing that, make the one move after which the worse of both CPUs is lowest. Repeat 4
- *    until the CPU has gained ``min_gain``, the first one for sure: by more than its loads may be
- *    off by. If it never gains that, take the moves back.
- * 6. Then, if its node holds it and is too full, the node lets go. Otherwise the CPU is done: what
- *    is enough for the rest is worked out anew, and, as the worst one gains nothing by it,
- *    each of them has to gain a quarter of its load. Go on with 3, up to 64 moves.
- * 7. Bring home each interrupt whose CPU has enough with it as well.
- * 8. If the worst CPU has more than enough, do all that again for more: half of ``min_gain`` is
- *    added to what is enough, up to three times. Of plans that are nearly as good (within a quarter
- *    of ``min_gain``) the one with fewest moves counts.
- * 9. Move an interrupt away from busy siblings, or a busy package, to a core or package that
- *    is less busy, if that gains ``min_gain`` and costs no CPU half as much.
- * 10. CPUs that end equally low differ by the load of their node, package, cache and core, by
- *     their tasks, capacity and priority, and by the driver's hint.
+ * 1. An interrupt that may not stay where it is goes to the CPU whose load is lowest then.
+ * 2. One that is away from its device's node goes back if a CPU there has at most 80 % with it, or
+ *    70 % if the node has let one go.
+ * 3. Take the worst CPU. If its load is enough, the search ends, unless it has the heaviest
+ *    interrupt, which may have to be alone: that says nothing of the others.
+ * 4. Bring it down to enough by few moves: one of its interrupts goes, and up to three others give
+ *    way, each from where the last one went; or several go, each time the lightest that suffices or
+ *    else the heaviest that fits elsewhere; or one goes to a CPU from which several then leave.
+ *    Failing that, the same with half of the gain, or with just ``min_gain`` of its load. Once a
+ *    CPU is done (6) this step is left out.
+ * 5. Failing that, make the one move after which the worse of both CPUs is lowest. Repeat 4 and 5
+ *    until all that moves have touched is ``min_gain`` below the load that the worst CPU had: for
+ *    the first CPU by more than the error of the difference. If that never comes, take the moves
+ *    back.
+ * 6. Then, if the CPU has more than 80 % and its node holds some of that, the node lets go.
+ *    Otherwise the CPU is done, and enough is worked out anew for the others. As no move helps the
+ *    worst CPU any more, each of them has to gain a quarter of its load. Go on with 3, up to 64
+ *    moves.
+ * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with it.
+ * 8. If the worst CPU has more than enough, repeat all from 1 with half of ``min_gain`` more in
+ *    *enough*, up to three times. Of plans that are nearly as good (within a quarter of
+ *    ``min_gain``) the one with fewest moves counts.
+ * 9. On a CPU weigh, besides, its siblings with a quarter of their load, other cores of its package
+ *    with an eighth. Move an interrupt to the core or package that is least busy if that makes
+ *    this weight less by ``min_gain``, and its load at most half of ``min_gain`` more.
+ * 10. CPUs that end equally low, and up to enough all are, differ by the load of their node,
+ *     package, cache and core, their own load, tasks and priority, their capacity, and by the
+ *     driver's hint.
  *
  * For example, interrupts with 300, 200 and 100 ms/s share a CPU, and another CPU has one with
  * 400 ms/s. Evenly divided each CPU would have 500 ms/s, so 525 are enough. The worst CPU
  * has 600. The lightest interrupt whose move brings it down to 525 is the one with 100: then
- * both have 500. Of the first CPU only this interrupt differs then; on the second CPU there are
- * 400 and 100 ms/s instead of 300, 200 and 100: three differ. If each may be off by 20 ms/s,
- * the gain of 100 may be off by the root of 3 * 20^2, 35 ms/s. That leaves 65, and 30 are needed.
+ * both have 500. The first CPU then differs from before by this interrupt only. The second has 400
+ * and 100 where the worst had 300, 200 and 100: three of these differ. If each may be off by 20
+ * ms/s, the gain of 100 may be off by the root of 3 * 20^2, 35 ms/s. That leaves 65, and 30 are
+ * needed: ``min_gain``, 5 %, of 600.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -170,8 +181,10 @@ void irq_balance_home(struct irq_balance_work *w)
 	u32 level, pos, i;
 
 	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++) {
-		for (pos = 0; pos < w->nr_cpus; pos = w->domains[level][pos].end)
+		for (pos = 0; pos < w->nr_cpus; pos = w->domains[level][pos].end) {
 			w->domains[level][pos].busy = 0;
+			w->domains[level][pos].open = false;
+		}
 	}
 	for (pos = 0; pos < w->nr_cpus; pos++) {
 		struct irq_balance_slot *slot = &w->slots[pos];
@@ -252,8 +265,9 @@ static u64 irq_balance_end(const struct irq_balance_work *w, const struct irq_ba
 	       max(slot->bias, old->bias) - old->bias;
 }
 
-/* Where an item ends lowest but for where it is now; all that is enough is equal */
-static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance_item *it)
+/* The CPU that ends lowest with an item, but for where it is now; all up to @enough are equal */
+static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance_item *it,
+			    u64 enough)
 {
 	u64 least = ~0ULL, end, cost = irq_balance_takes(w, it, it->place);
 	u32 pos, best, hint = it->hint;
@@ -262,10 +276,10 @@ static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance
 	irq_balance_charge(w, it->place, -cost, 0);
 	best = irq_balance_least_shared(w, it->first, it->end);
 	if (best == it->place || !irq_balance_may(w, it, best) ||
-	    irq_balance_end(w, it, best) > w->enough) {
+	    irq_balance_end(w, it, best) > enough) {
 		best = IRQ_BALANCE_NOWHERE;
 		for (pos = it->first; pos < it->end; pos++) {
-			end = max(irq_balance_end(w, it, pos), w->enough);
+			end = max(irq_balance_end(w, it, pos), enough);
 			if (end <= least && pos != it->place && irq_balance_may(w, it, pos) &&
 			    (end < least || irq_balance_prefers(w, pos, best))) {
 				least = end;
@@ -275,7 +289,7 @@ static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance
 		w->spent += it->end - it->first;
 	}
 	if (hint != IRQ_BALANCE_NOWHERE && hint != it->place && irq_balance_may(w, it, hint) &&
-	    irq_balance_end(w, it, hint) <= w->enough && !irq_balance_prefers(w, best, hint))
+	    irq_balance_end(w, it, hint) <= enough && !irq_balance_prefers(w, best, hint))
 		best = hint;
 	irq_balance_charge(w, it->place, cost, 0);
 	return best;
@@ -291,7 +305,7 @@ static u32 irq_balance_pick_within(struct irq_balance_work *w, const struct irq_
 	for (pos = it->first; pos < it->end; pos++) {
 		if (pos != it->place && irq_balance_end(w, it, pos) <= limit &&
 		    irq_balance_may(w, it, pos))
-			return irq_balance_pick(w, it);
+			return irq_balance_pick(w, it, min(limit, w->enough));
 	}
 	return IRQ_BALANCE_NOWHERE;
 }
@@ -444,7 +458,7 @@ static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 		/* Lighter items leave more */
 		if (left >= least || (left > w->enough && least <= w->enough))
 			break;
-		to = irq_balance_pick(w, it);
+		to = irq_balance_pick(w, it, min(w->enough, load - min(need, load)));
 		if (to == IRQ_BALANCE_NOWHERE)
 			continue;
 		end = max(left, irq_balance_end(w, it, to));
@@ -631,7 +645,7 @@ static void irq_balance_place_strays(struct irq_balance_work *w, u64 worst)
 
 		if ((it->stay && !remote) || w->nr_moved == IRQ_BALANCE_MOVES_MAX)
 			continue;
-		pos = irq_balance_pick(w, it);
+		pos = irq_balance_pick(w, it, w->enough);
 		limit = irq_balance_domain(w, IRQ_BALANCE_NODE, it->first)->away ? NODE_BACK :
 										  NODE_LIMIT;
 		if (pos != IRQ_BALANCE_NOWHERE &&

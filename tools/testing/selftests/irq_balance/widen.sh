@@ -78,8 +78,8 @@ for ((i = 0; i < ${READS:-20000}; i++)); do
 done
 quiet
 [ $r = 0 ]
-result "the driver writes: the default mask is shown, and the CPU is in it" $? "$r of $i reads differ"
-
+result "the driver writes: the default mask is shown, and the CPU is in it" $? \
+	"$r of $i reads differ"
 echo "$all" >/proc/irq/default_smp_affinity
 
 echo "$to" >"$mask"
