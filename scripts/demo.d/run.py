@@ -17,8 +17,8 @@ from matplotlib import pyplot  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import overload  # noqa: E402
+import pictures  # noqa: E402
 
-matplotlib.rcParams['svg.hashsalt'] = 'irq_balance'
 WINDOW, MEASURE, WITHIN = 0.5, 5.0, 1.1
 
 
@@ -71,20 +71,6 @@ def bars(out, found):
     save(figure, out, 'overload')
 
 
-def lines(out, runs):
-    """The interrupt time of each CPU over time, in windows of a second."""
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 2.9), sharey=True, constrained_layout=True)
-    for run in runs[:2]:
-        axis, samples = axes[int(run['state'] == 'on')], run['samples']
-        for cpu in range(1, len(samples[0])):
-            axis.plot([b[0] - run['mark'] for b in samples[10:]],
-                      [(b[cpu] - a[cpu]) / (b[0] - a[0]) for a, b in zip(samples, samples[10:])], lw=1.3, label='CPU%d' % (cpu - 1))
-        axis.set_title('balancer ' + run['state'], fontsize=9)
-        axis.set(ylim=(0, None), xlabel='s since all CPUs are back', ylabel='interrupt time, % of a CPU')
-    axes[1].legend(fontsize=7, ncol=2, loc='upper right')
-    save(figure, out, 'resume')
-
-
 def flood(kernel, out, rounds):
     """{'overload': {way: medians of the figures}}, or nothing if the host cannot give the CPUs their speed"""
     ways = ['without', 'on', 'by_hand'] + (['irqbalance'] if os.environ.get('IRQBALANCE') else []) + ['threaded', 'rps']
@@ -101,11 +87,22 @@ def flood(kernel, out, rounds):
     return {'overload': {way: overload.medians(each) for way, each in found.items()}}
 
 
-def resume(kernel, traffic, out, rounds):
+def resume(kernel, traffic, out, rounds, *options, rate=()):
     """[what the guest measured in each run]"""
     print('\nscene 2: booting 8 CPUs (2 sockets x 2 cores x 2 threads); it takes about %d s' % (30 + 35 * rounds), flush=True)
     return list(overload.guest(os.path.join(out, 'guest'), '--nics', 'e1000x4', '--timeout', str(120 + 60 * rounds),
-                               kernel, '--', HERE + '/resume', traffic, str(rounds)))
+                               *options, kernel, '--', HERE + '/resume', traffic, str(rounds), *rate))
+
+
+def drawn(kernel, traffic, out):
+    """The same at a speed that the host has no part in, for the picture"""
+    try:
+        runs = resume(kernel, traffic, out, 1, '--mips', str(overload.MIPS), rate=['1000'])
+    except overload.Slow:
+        return print('scene 2 has no picture: it would be that of the host')
+    with open(os.path.join(out, 'resume.json'), 'w') as file:
+        json.dump(runs, file)
+    save(pictures.resume(os.path.dirname(out)), out, 'resume')
 
 
 def main():
@@ -123,7 +120,7 @@ def main():
     print('figures: ' + os.path.relpath(path))
     if 'overload' in result:
         bars(out, result['overload'])
-    lines(out, runs)
+    drawn(kernel, traffic, out)
 
 
 try:
