@@ -647,8 +647,6 @@ static void softirq_of_a_task_is_base(struct kunit *test)
 	/* With PREEMPT_RT ksoftirqd samples it as it would without this test */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		kunit_skip(test, "ksoftirqd runs it");
-	/* Those of other tests */
-	this_cpu_ptr(&irq_load_cpu)->vector[TASKLET_SOFTIRQ].claims = 0;
 	fake->soft_us = 500;
 	before = irq_load_base(smp_processor_id());
 	for (int i = 0; i < 100; i++) {
@@ -991,8 +989,23 @@ static struct kunit_case irq_load_cases[] = {
 	{}
 };
 
+/* How many runs of a softirq were claimed in other tests is remembered for seconds */
+static int forget_claims(struct kunit *test)
+{
+	unsigned int cpu, nr;
+
+	for_each_possible_cpu(cpu) {
+		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
+			per_cpu(irq_load_cpu, cpu).vector[nr].claims = 0;
+			per_cpu(irq_load_cpu, cpu).vector[nr].runs = 0;
+		}
+	}
+	return 0;
+}
+
 static struct kunit_suite irq_load_suite = {
 	.name		= "irq_load",
+	.init		= forget_claims,
 	.test_cases	= irq_load_cases,
 };
 
