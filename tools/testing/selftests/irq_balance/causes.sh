@@ -99,13 +99,13 @@ observe() {
 		# Of all windows: an emulated CPU that its host stops makes single ones wrong.
 		# /proc/stat has what comes before and after the handler, too: the more of it the
 		# slower the CPU. The first scene shows how much; the others may differ from it by
-		# 15 %.
+		# a fifth: behind the USB card 0.87 to 1.05 of it are seen.
 		ratio=$(awk '{ own += $5; seen += $6 }
 			END { printf "%d", seen ? own * 1000 / seen : 0 }' "$TMP/scene.$i")
 		if [ "$i" = 0 ]; then
 			least=800 most=1050 first=$ratio
 		else
-			least=$((first * 85 / 100)) most=$((first * 115 / 100))
+			least=$((first * 80 / 100)) most=$((first * 120 / 100))
 		fi
 		[ "$ratio" -ge $least ] && [ "$ratio" -le $most ]
 		result "${SCENES[i]}: its load is that of /proc/stat, less ticks and IPIs" $? \
