@@ -182,7 +182,7 @@ static ssize_t load_ns_per_s_show(struct kobject *kobj, struct kobj_attribute *a
 	return sysfs_emit(buf, "%llu\n", entry ? READ_ONCE(entry->state.load.mean) : 0);
 }
 
-/* Only for root: the load of a device tells what others do with it */
+/* Only for root: the load of a device shows what others do with it */
 static struct kobj_attribute irq_balance_load_attr = __ATTR_RO_MODE(load_ns_per_s, 0400);
 
 /* Each file takes memory for every interrupt, unused ones too: the rest is in debugfs */
