@@ -134,6 +134,8 @@ unsigned int irq_load_napi_irq(const struct napi_struct *napi);
 void irq_load_napi_guess(const struct napi_struct *napi);
 
 #ifdef CONFIG_IRQ_LOAD
+DECLARE_STATIC_KEY_FALSE(irq_load_key);
+
 /* Count down to the sample, in a cache line that is dirty already; a NOP while measuring is off */
 static __always_inline bool irq_load_due(struct irq_desc *desc)
 {

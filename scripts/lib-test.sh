@@ -39,7 +39,7 @@ repository() {
 	git -C "$1" init -q && git -C "$1" add -A && git -C "$1" commit -q -m all
 }
 
-touched() { sed -n 's,^diff --git a/\([^ ]*\) b/.*,\1,p' "$TOP"/patches/{,tools/}*.patch | sort -u; }
+touched() { sed -n 's,^diff --git a/\([^ ]*\) b/.*,\1,p' "$TOP"/patches/*.patch | sort -u; }
 
 small_tree() {
 	local names

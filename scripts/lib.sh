@@ -306,7 +306,7 @@ variant_commit() {
 	dir=$(mktemp -d) && python3 -B "$SCRIPTS/series.py" "$KERNEL" "$dir" || return
 	export GIT_INDEX_FILE=$dir/index GIT_AUTHOR_NAME=variant GIT_AUTHOR_EMAIL=variant GIT_AUTHOR_DATE='@0 +0000'
 	export GIT_COMMITTER_NAME=variant GIT_COMMITTER_EMAIL=variant GIT_COMMITTER_DATE='@0 +0000'
-	git -C "$LINUX" read-tree base && cat "$dir"/*.patch "$dir"/tools/*.patch | git -C "$LINUX" apply --cached --whitespace=nowarn - &&
+	git -C "$LINUX" read-tree base && cat "$dir"/*.patch | git -C "$LINUX" apply --cached --whitespace=nowarn - &&
 		git -C "$LINUX" commit-tree -p base -m "$KERNEL" "$(git -C "$LINUX" write-tree)" || status=1
 	rm -r "$dir"
 	return $status

@@ -4,6 +4,7 @@
 All work is done in the objects of a kernel tree, with a private index. No work tree
 is touched, and no configuration of the user is read.
 """
+import email.utils
 import os
 import re
 import signal
@@ -17,9 +18,7 @@ NAME, EMAIL = 'IRQ balance developers', 'irq-balance@localhost'
 # Where a new file of the kernel lives in this repository.
 HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
          'Documentation/': 'Documentation/', 'tools/testing/': 'tools/testing/'}
-# The second series lies in this folder of patches/ and is applied after the first.
-TOOLS = 'tools/'
-# The text that the patch for MAINTAINERS adds; a line of the section of a new file
+# The entries that patches add to MAINTAINERS; a line of the section of a new file
 SNIPPET, CREATES = 'MAINTAINERS.snippet', b'\nnew file mode '
 # These make the same bytes with every version of git.
 CONFIG = ['core.quotePath=true', 'core.autocrlf=false', 'apply.whitespace=nowarn', 'gc.auto=0',
@@ -102,10 +101,10 @@ def recorded(key):
 
 
 class Patch:
-    """A patch file: the date and message of its head; {path: diff} of what it edits; the paths that it creates."""
+    """A patch file: the date and message of its head; {path: diff} of what it edits, and of what it creates."""
 
     def __init__(self, git, name, data):
-        self.name = 'patches/' + name
+        self.number, self.name = name[:4], 'patches/' + name
         info = git('mailinfo', '-b', '--encoding=UTF-8', git.dir + '/msg', git.dir + '/patch', input=data)
         head = dict(line.split(': ', 1) for line in info.splitlines() if ': ' in line)
         for key in 'Subject', 'Date':
@@ -117,23 +116,25 @@ class Patch:
         require(not re.search(rb'^signed-off-by:', self.message, re.I | re.M), self.name + ' has a Signed-off-by line',
                 'take it out: a human who sends the series on adds their own')
         parts = sections(re.sub(rb'\n-- \n[^\n]*\n*\Z', b'\n', read(git.dir + '/patch')))[1]
-        self.created = [path for path, part in parts.items() if CREATES in part]
+        self.created = {path: part for path, part in parts.items() if CREATES in part}
         self.edited = {path: part.rstrip(b'\n') + b'\n' for path, part in parts.items() if CREATES not in part}
 
 
+def series_of(name):
+    """The series that a patch belongs to: the first two digits of its number."""
+    return name[:2]
+
+
 def patch_files():
-    """[(name, content)] in order, tools/NNNN-* last; two patches of one number are an error."""
-    names, seen = [], {}
-    for folder in '', TOOLS:
-        there = '%s/patches/%s' % (TOP, folder)
-        names += sorted(folder + n for n in os.listdir(there) if n.endswith('.patch')) if os.path.isdir(there) else []
+    """[(name, content)] in order; two patches of one number are an error."""
+    there, seen = TOP + '/patches/', {}
+    names = sorted(n for n in os.listdir(there) if n.endswith('.patch')) if os.path.isdir(there) else []
     require(names, TOP + '/patches has no patches')
     for name in names:
-        match = re.match('(%s)?[0-9]{4}-' % TOOLS, name)
-        require(match, 'patches/%s: a patch is called NNNN-something.patch' % name)
-        other = seen.setdefault(match[0], name)
+        require(re.match('[0-9]{4}-', name), 'patches/%s: a patch is called NNMM-something.patch, patch MM of series NN' % name)
+        other = seen.setdefault(name[:4], name)
         require(other == name, 'patches/%s and patches/%s have one number' % (other, name), 'rename one; gaps are closed')
-    return [(name, read('%s/patches/%s' % (TOP, name))) for name in names]
+    return [(name, read(there + name)) for name in names]
 
 
 def numbers(version):
@@ -166,9 +167,8 @@ def created_by(patches):
 def patches_for(version):
     """
     patch_files() for an older kernel. patches/compat/X.Y has what X.Y and all before it need:
-    0000-*.patch come before the series, 9000-*.patch after it; the sections of NNNN.patch
-    (tools-NNNN.patch) replace those of patch NNNN that edit the same file. One without a hunk
-    drops the file.
+    0000-*.patch come before the series, 9000-*.patch after it; the sections of NNMM.patch
+    replace those of patch NNMM that edit the same file. One without a hunk drops the file.
     """
     around, patches = {'0000-': [], '9000-': []}, dict(patch_files())
     for compat in [v for v in compat_versions() if numbers(v) >= numbers(version)]:
@@ -177,7 +177,7 @@ def patches_for(version):
             if name[:5] in around:
                 around[name[:5]].append(('compat/%s/%s' % (compat, name), read(folder + name)))
                 continue
-            number = name[:-len('.patch')].replace('tools-', TOOLS)
+            number = name[:-len('.patch')]
             mine = [n for n in patches if n.startswith(number + '-')]
             require(len(mine) == 1, 'patches/compat/%s/%s replaces hunks of no patch' % (compat, name))
             head, parts = sections(patches[mine[0]])
@@ -212,9 +212,9 @@ def blobs_here(git):
 
 
 def check_rules(patches, sources):
-    """Each new file has a source and is created by one patch; MAINTAINERS belongs to the last patch of the first series."""
-    creator, last = {}, [patch for patch in patches if TOOLS not in patch.name][-1:]
-    for patch in patches:
+    """Each new file has a source and is created by one patch; the first patch of a series may edit MAINTAINERS."""
+    creator = {}
+    for before, patch in zip([None, *patches], patches):
         for path in patch.created:
             require(path not in creator, '%s is created by two patches' % path, patch.name, creator.get(path))
             creator[path] = patch.name
@@ -222,17 +222,62 @@ def check_rules(patches, sources):
                     'new files are under ' + ', '.join(HOMES))
             require(home(path) in sources, '%s creates %s, but there is no plain file %s' % (patch.name, path, home(path)),
                     'add the source, or take the file out of the patch')
-        for path in patch.edited:
-            require(path not in creator, '%s edits %s' % (patch.name, path), 'a new file is created whole by one patch (%s): '
-                    'edit %s instead, or squash the commits (git rebase -i)' % (creator.get(path), home(path)))
-    listing = [patch for patch in patches if 'MAINTAINERS' in patch.edited]
-    require(listing in ([], last), ' '.join(p.name for p in listing) + ' touches MAINTAINERS', 'only the last patch of the first series does')
+        require('MAINTAINERS' not in patch.edited or not before or series_of(before.number) != series_of(patch.number),
+                patch.name + ' touches MAINTAINERS', 'only the first patch of a series does')
+
+
+def stages(git, patches, sources=None):
+    """
+    {path: [blob, once each patch is applied that touches it]}, of new files that later patches edit.
+
+    The patches have the text of each stage as it was when they were made. A change of the source
+    since then is made in each stage that has the lines. Where a stage has other lines it stays.
+    Without SOURCES all are as the patches have them.
+    """
+    created, env, found = set(), {'GIT_INDEX_FILE': tempfile.mkdtemp(dir=git.dir) + '/index'}, {}
+    for patch in patches:
+        found.update({path: [] for path in created & set(patch.edited)})
+        created |= set(patch.created)
+    for patch in patches if found else []:
+        mine = {path: part for path, part in {**patch.created, **patch.edited}.items() if path in found}
+        if not mine:
+            continue
+        done = git.run('apply', '--cached', '--recount', '-', input=b''.join(mine.values()), check=False, env=env)
+        require(not done.returncode, patch.name + ' does not apply to what patches before it create', *done.stderr.decode(errors='replace').splitlines())
+        for line in git('ls-files', '-s', '--', *mine, env=env).splitlines():
+            found[line.split('\t')[1]].append(line.split()[1])
+    for path, blobs in found.items() if sources else []:
+        new = sources[home(path)][1]
+        for i, blob in enumerate(blobs if blobs[-1] != new else []):
+            for side, name in (new, 'new'), (blobs[-1], 'old'), (blob, 'stage'):
+                with open('%s/%s' % (git.dir, name), 'wb') as file:
+                    file.write(git.run('cat-file', 'blob', side).stdout)
+            merged = git.run('merge-file', '-p', '--theirs', 'new', 'old', 'stage').stdout if i + 1 < len(blobs) else read(git.dir + '/new')
+            found[path][i] = git('hash-object', '-w', '--stdin', input=merged)
+    return found
+
+
+def entries(git, sources):
+    """{title: text} of the entries in MAINTAINERS.snippet."""
+    require(SNIPPET in sources, 'there is no ' + SNIPPET)
+    text = git.run('cat-file', 'blob', sources[SNIPPET][1]).stdout
+    return {entry.split(b'\n')[0]: entry.strip(b'\n') + b'\n' for entry in re.split(rb'\n\n+', text.strip(b'\n'))}
+
+
+def with_entry(patch, known):
+    """Make what a PATCH adds to MAINTAINERS the entry of that title; takes it out of KNOWN."""
+    title = re.search(rb'^\+(?!\+\+ )(.*)', patch.edited['MAINTAINERS'], re.M)[1]
+    require(title in known, '%s adds "%s" to MAINTAINERS' % (patch.name, title.decode(errors='replace')), '%s has no entry of that title' % SNIPPET)
+    entry = re.sub(rb'^', b'+', known.pop(title), flags=re.M) + b'\n'
+    patch.edited['MAINTAINERS'] = re.sub(rb'^(\+(?!\+\+ ).*\n)+', lambda _: entry, patch.edited['MAINTAINERS'], flags=re.M)
 
 
 def build(git, base, patches, sources):
     """The series as commits on BASE, of PATCHES as from patch_files(), SOURCES as from blobs_here(): [commit]."""
     patches = [Patch(git, name, data) for name, data in patches]
     check_rules(patches, sources)
+    staged = stages(git, patches, sources)
+    known = entries(git, sources)
     def indexed():
         return {line.split('\t')[1]: line.split()[:2] for line in git('ls-files', '-s').splitlines()}
     # An index of these files alone, as most commands write the whole of it
@@ -240,23 +285,26 @@ def build(git, base, patches, sources):
     git('update-index', '--index-info', input=git.run('ls-tree', '-r', base, '--', *paths).stdout)
     files, stream = indexed(), b'reset refs/heads/series\nfrom %s\n' % base.encode()
     for number, patch in enumerate(patches, 1):
-        info = ['%s %s\t%s' % (*sources[home(path)], path) for path in patch.created]
+        info = {path: list(sources[home(path)]) for path in [*patch.created, *patch.edited] if path in patch.created or path in staged}
+        for path in info:
+            if path in staged:
+                info[path][1] = staged[path].pop(0)
         there = ' '.join(path for path in patch.created if path in files)
         require(not there, '%s creates %s, which the kernel has already' % (patch.name, there))
         if 'MAINTAINERS' in patch.edited:
-            require(SNIPPET in sources, patch.name + ' edits MAINTAINERS, but there is no ' + SNIPPET)
-            entry = re.sub(rb'^', b'+', git.run('cat-file', 'blob', sources[SNIPPET][1]).stdout, flags=re.M) + b'\n'
-            patch.edited['MAINTAINERS'] = re.sub(rb'^(\+(?!\+\+ ).*\n)+', lambda _: entry, patch.edited['MAINTAINERS'], flags=re.M)
-        if patch.edited:
-            done = git.run('apply', '--cached', '--recount', '-', input=b''.join(patch.edited.values()), check=False)
+            with_entry(patch, known)
+        edited = b''.join(part for path, part in patch.edited.items() if path not in info)
+        if edited:
+            done = git.run('apply', '--cached', '--recount', '-', input=edited, check=False)
             require(not done.returncode, patch.name + ' does not apply', *done.stderr.decode(errors='replace').splitlines())
-        git('update-index', '--add', '--index-info', input='\n'.join(info + ['']).encode())
+        git('update-index', '--add', '--index-info', input=''.join('%s %s\t%s\n' % (*info[path], path) for path in info).encode())
         before, files = files, indexed()
         changes = ['M %s %s %s' % (*files[path], path) if path in files else 'D ' + path for path in paths if files.get(path) != before.get(path)]
         require(changes, patch.name + ' changes nothing', 'take it out, or give it something to do')
         head = 'commit refs/heads/series\nmark :%d\nauthor %s\ncommitter %s\ndata %d\n' % (
             number, *['%s <%s> %s' % (NAME, EMAIL, patch.date)] * 2, len(patch.message))
         stream += head.encode() + patch.message + '\n'.join(changes + ['']).encode()
+    require(not known, 'no patch adds this entry of %s: %s' % (SNIPPET, b', '.join(known).decode()))
     # A directory of its own has the reference; the objects are the tree's
     env = {'GIT_OBJECT_DIRECTORY': git('rev-parse', '--git-path', 'objects'), 'GIT_DIR': git.dir + '/import'}
     git('init', '-q', '--bare', env=env)
@@ -266,11 +314,13 @@ def build(git, base, patches, sources):
 
 def format_series(git, base, commits, names):
     """{name: content} as git format-patch makes the COMMITS, which were built of patches called NAMES."""
-    new, middle = {}, ([base] + commits)[sum(not name.startswith(TOOLS) for name in names)]
-    for folder, first, last in ('', base, middle), (TOOLS, middle, commits[-1]):
+    new, first = {}, base
+    for number in sorted(set(map(series_of, names))):
         out = tempfile.mkdtemp(dir=git.dir)
-        git('format-patch', '-q', *FORMAT, '-o', out, '%s..%s' % (first, last))
-        new.update({folder + name: read(out + '/' + name) for name in sorted(os.listdir(out))})
+        last = ([base] + commits)[sum(series_of(name) <= number for name in names)]
+        git('format-patch', '-q', *FORMAT, '--start-number=%s01' % number, '-o', out, '%s..%s' % (first, last))
+        new.update({name: read(out + '/' + name) for name in sorted(os.listdir(out))})
+        first = last
     return new
 
 
@@ -314,8 +364,31 @@ def guard(name, main):
         sys.exit(130)
 
 
+def mails(version, wanted):
+    """The cover letter and the patches of one series as a thread, in the order in which git am takes them."""
+    patches = patches_for(version)
+    known = sorted({series_of(name) for name, _ in patches if not name.startswith('compat/')})
+    require(wanted in known, 'there is no series ' + wanted, 'there are: ' + ', '.join(known))
+    mine = [data.decode() for name, data in patches if series_of(name) == wanted]
+    letter = read('%s/patches/%s00-cover-letter.txt' % (TOP, wanted)).decode()
+    head, body = letter.split('\n\n', 1)
+    date = max(mine, key=lambda data: email.utils.parsedate(re.search('^Date: (.*)', data, re.M)[1]))
+    first = 'From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\n%s\n%s\n\n%s' % (
+        '0' * 40, NAME, EMAIL, re.search('^Date: .*', date, re.M)[0], head, body)
+    tag = re.search(r'\[(.*) 0/N\]', head)[1]
+    for number, data in enumerate([first, *mine]):
+        prefix = '[%s %d/%d]' % (tag, number, len(mine))
+        thread = 'Message-ID: <irq-balance-%s%02d@localhost>' % (wanted, number)
+        if number:
+            thread += '\nIn-Reply-To: <irq-balance-%s00@localhost>' % wanted
+        yield re.sub(r'^Subject: \[[^]]*\]', lambda _: '%s\nSubject: %s' % (thread, prefix), data, count=1, flags=re.M).rstrip('\n') + '\n\n'
+
+
 def main():
-    """series.py VERSION DIR: the patches for a kernel, with names in their order"""
+    """series.py VERSION DIR: the patches for a kernel, with names in their order; series.py --mails VERSION NN"""
+    if sys.argv[1] == '--mails':
+        print(''.join(mails(*sys.argv[2:])), end='')
+        return
     for number, (name, data) in enumerate(patches_for(sys.argv[1])):
         if name.startswith('compat/'):
             name = re.sub('.*/([09]000-)', r'\g<1>%02d-' % number, name)

@@ -11,7 +11,6 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/string.h>
-#include <linux/types.h>
 
 #include "i8259_order.h"
 

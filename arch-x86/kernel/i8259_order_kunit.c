@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the 8259A's order of service. "FAQ" is the FAQ of irqtune,
- * revision 0.2, 1996, which has worked examples. tools/testing/irq_balance compares all
- * orders, and random loads, with exact fractions.
+ * KUnit tests of the 8259A's order of service. "FAQ" is the FAQ of irqtune, revision 0.2, 1996. It
+ * has examples. tools/testing/irq_balance compares all orders with exact fractions.
  */
 #include <kunit/test.h>
-#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -370,12 +368,10 @@ static void test_auto(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, first_change(&worse, now, lines, &next), 3);
 	KUNIT_EXPECT_TRUE(test, i8259_order_equal(next, best));
 	KUNIT_EXPECT_EQ(test, first_change(&worse, best, lines, &next), 0);
-
 	/* An idle pass resets the count */
 	KUNIT_EXPECT_FALSE(test, i8259_auto_step(&worse, now, lines, &next));
 	KUNIT_EXPECT_FALSE(test, i8259_auto_step(&worse, now, idle, &next));
 	KUNIT_EXPECT_EQ(test, first_change(&worse, now, lines, &next), 3);
-
 	/* 400/1194 in any order but that of the best, 350/1194: an eighth */
 	lines[0].cost_us = 50;
 	lines[14].cost_us = 350;

@@ -119,7 +119,7 @@ static struct irq_domain *bt_domain;
 static struct irq_affinity_desc bt_managed = { .is_managed = 1 };
 static struct cpumask bt_stable, bt_roaming;
 static enum irq_balance_mode bt_mode;
-static long bt_offline_attempts, bt_offlines, bt_online_attempts, bt_onlines;
+static long bt_attempts[2], bt_hotplugs[2];	/* to go offline, online */
 
 /* Time to break a rule? Seldom enough that the test goes on. */
 static bool bt_break(enum bt_break rule, struct torture_random_state *random)
@@ -189,30 +189,26 @@ static void bt_try_send(struct bt_source *s)
 
 static void bt_raise(struct bt_source *s)
 {
-	lockdep_assert_held(&s->lock);
-
 	s->latched = true;
 	bt_try_send(s);
 }
 
 static void bt_arrive(void *info)
 {
-	struct bt_source *s = info;
-
-	irq_work_queue(&s->work);
+	irq_work_queue(info);
 }
 
 static void bt_deliver(struct irq_work *work)
 {
 	struct bt_source *s = container_of(work, struct bt_source, work);
 
-	/* It was on its way when the CPU went. Architectures send it again. */
-	if (!cpu_online(smp_processor_id())) {
-		guard(raw_spinlock)(&s->lock);
-		bt_send(s);
+	if (cpu_online(smp_processor_id())) {
+		generic_handle_domain_irq(bt_domain, s->hwirq);
 		return;
 	}
-	generic_handle_domain_irq(bt_domain, s->hwirq);
+	/* It was on its way when the CPU went. Architectures send it again. */
+	guard(raw_spinlock)(&s->lock);
+	bt_send(s);
 }
 
 static enum hrtimer_restart bt_fire(struct hrtimer *timer)
@@ -280,10 +276,9 @@ static bool bt_is_all_of(const struct cpumask *dest, const struct cpumask *mask)
 
 static bool bt_is_mover(struct bt_source *s, struct irq_data *data, const struct cpumask *dest)
 {
-	struct irq_desc *desc = irq_data_to_desc(data);
-
 	return cpumask_weight(dest) == 1 && !bt_is_all_of(dest, irq_data_get_affinity_mask(data)) &&
-	       !bt_is_all_of(dest, irq_balance_mask(desc)) && !bt_is_all_of(dest, &s->writing);
+	       !bt_is_all_of(dest, irq_balance_mask(irq_data_to_desc(data))) &&
+	       !bt_is_all_of(dest, &s->writing);
 }
 
 static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bool force)
@@ -302,11 +297,8 @@ static int bt_set_affinity(struct irq_data *data, const struct cpumask *dest, bo
 	cpu = bt_random_cpu(dest, &s->random);
 	if (break_rule == BREAK_DEAD_CPU && dying)
 		cpu = s->route;
-	if (bt_break(BREAK_FORBIDDEN, &s->random)) {
-		unsigned int other = cpumask_first_andnot(cpu_online_mask, &s->writing);
-
-		cpu = other < nr_cpu_ids ? other : cpu;
-	}
+	if (bt_break(BREAK_FORBIDDEN, &s->random) && !cpumask_subset(cpu_online_mask, &s->writing))
+		cpu = cpumask_first_andnot(cpu_online_mask, &s->writing);
 
 	if (!cpumask_test_cpu(cpu, &s->writing) && !cpumask_test_cpu(cpu, &s->mask))
 		bt_fail(forbidden, "irq %u is routed to CPU%u, mask %*pbl", s->irq, cpu,
@@ -359,9 +351,7 @@ static int bt_map(struct irq_domain *domain, unsigned int irq, irq_hw_number_t h
 	return 0;
 }
 
-static const struct irq_domain_ops bt_domain_ops = {
-	.map = bt_map,
-};
+static const struct irq_domain_ops bt_domain_ops = { .map = bt_map };
 
 /* The driver */
 
@@ -382,10 +372,9 @@ static irqreturn_t bt_handler(int irq, void *dev)
 	if (bt_napi_of(s))
 		bt_napi_raise(s->napi);
 
-	if (break_rule == BREAK_TWICE && raised % 256 == 0) {
+	if (break_rule == BREAK_TWICE && raised % 256 == 0 && !bt_is_level(s)) {
 		guard(raw_spinlock_irqsave)(&s->lock);
-		if (!bt_is_level(s))
-			bt_raise(s);
+		bt_raise(s);
 	}
 	return bt_kinds[s->kind].threaded ? IRQ_WAKE_THREAD : IRQ_HANDLED;
 }
@@ -424,7 +413,6 @@ static void bt_notify_release(struct kref *ref) { }
 static void bt_check(struct bt_source *s)
 {
 	struct irq_desc *desc = irq_data_to_desc(s->data);
-	struct irq_data *data = s->data;
 	const struct cpumask *shown;
 	unsigned int cpu;
 
@@ -433,7 +421,7 @@ static void bt_check(struct bt_source *s)
 
 	/* See show_irq_affinity() */
 	shown = desc->irq_common_data.affinity;
-	if (irq_move_pending(data))
+	if (irq_move_pending(s->data))
 		shown = irq_desc_get_pending_mask(desc);
 	if (!cpumask_equal(shown, &s->mask)) {
 		bt_fail(wrong_mask, "irq %u has mask %*pbl, last written was %*pbl", s->irq,
@@ -443,10 +431,10 @@ static void bt_check(struct bt_source *s)
 	}
 
 	/* Until a pending write takes effect the mask before it is in force */
-	if (irqd_is_setaffinity_pending(data))
+	if (irqd_is_setaffinity_pending(s->data))
 		return;
 
-	cpu = cpumask_first(irq_data_get_effective_affinity_mask(data));
+	cpu = cpumask_first(irq_data_get_effective_affinity_mask(s->data));
 	if (!cpumask_test_cpu(cpu, &s->mask))
 		bt_fail(forbidden, "irq %u is on CPU%u, mask %*pbl", s->irq, cpu,
 			cpumask_pr_args(&s->mask));
@@ -460,8 +448,7 @@ static void bt_check(struct bt_source *s)
 
 	guard(raw_spinlock)(&s->lock);
 	if (cpu != s->route)
-		bt_fail(others, "irq %u is reported on CPU%u, but is on %u", s->irq, cpu,
-			s->route);
+		bt_fail(others, "irq %u is reported on CPU%u, but is on %u", s->irq, cpu, s->route);
 }
 
 static void bt_write(struct bt_source *s, const struct cpumask *mask)
@@ -528,9 +515,7 @@ static void bt_stop(struct bt_source *s)
 
 static void bt_start_timer(void *info)
 {
-	struct bt_source *s = info;
-
-	hrtimer_start(&s->timer, NSEC_PER_SEC / rate, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(info, NSEC_PER_SEC / rate, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 static int bt_request(struct bt_source *s)
@@ -551,10 +536,8 @@ static int bt_request(struct bt_source *s)
 			free_irq(s->irq, s);
 	}
 	if (!ret && bt_has_notifier(s)) {
-		s->notify = (struct irq_affinity_notify) {
-			.notify		= bt_notify,
-			.release	= bt_notify_release,
-		};
+		s->notify.notify = bt_notify;
+		s->notify.release = bt_notify_release;
 		s->routed = false;
 		ret = irq_set_affinity_notifier(s->irq, &s->notify);
 	}
@@ -608,7 +591,7 @@ static void bt_count_result(int ret)
 		atomic_long_inc(&bt_stats.expired);
 	else if (ret == -ECANCELED)
 		atomic_long_inc(&bt_stats.cancelled);
-	else if (ret == -ECANCELED || ret == -EPERM)
+	else if (ret == -EPERM)
 		atomic_long_inc(&bt_stats.refused);
 }
 
@@ -652,35 +635,23 @@ static void bt_move(struct bt_source *s, struct torture_random_state *random)
 
 static void bt_move_all(struct torture_random_state *random)
 {
-	unsigned int i;
-
-	for (i = 0; i < nr_sources; i++) {
-		struct bt_source *s = bt_sources[i];
-
-		if (!mutex_trylock(&s->mutex))
-			continue;
-		if (s->irq)
-			bt_move(s, random);
-		mutex_unlock(&s->mutex);
+	for (int i = 0; i < nr_sources; i++) {
+		scoped_guard(mutex_try, &bt_sources[i]->mutex) {
+			if (bt_sources[i]->irq)
+				bt_move(bt_sources[i], random);
+		}
 	}
 }
 
 /* A pin, all CPUs, or some; with one at least that never goes offline */
 static void bt_random_mask(struct cpumask *mask, struct torture_random_state *random)
 {
-	unsigned int cpu;
+	unsigned int cpu, kind = torture_random(random) % 4;
 
 	cpumask_clear(mask);
 	cpumask_set_cpu(bt_random_cpu(&bt_stable, random), mask);
-	switch (torture_random(random) % 4) {
-	case 0:
-		return;
-	case 1:
-		cpumask_copy(mask, cpu_possible_mask);
-		return;
-	}
 	for_each_possible_cpu(cpu) {
-		if (torture_random(random) & 64)
+		if (kind == 1 || (kind && torture_random(random) & 64))
 			cpumask_set_cpu(cpu, mask);
 	}
 }
@@ -758,11 +729,8 @@ static void bt_onoff_cpu(unsigned int cpu, bool online)
 	static unsigned long sums[2];
 	static int mins[2] = { -1, -1 }, maxs[2];
 
-	if (online)
-		torture_online(cpu, &bt_online_attempts, &bt_onlines, &sums[1], &mins[1], &maxs[1]);
-	else
-		torture_offline(cpu, &bt_offline_attempts, &bt_offlines, &sums[0], &mins[0],
-				&maxs[0]);
+	(online ? torture_online : torture_offline)(cpu, &bt_attempts[online], &bt_hotplugs[online],
+						    &sums[online], &mins[online], &maxs[online]);
 }
 
 static void bt_onoff(struct torture_random_state *random)
@@ -778,9 +746,8 @@ static void bt_onoff(struct torture_random_state *random)
 static void bt_print(const char *title)
 {
 	unsigned long raised = 0, handled = 0;
-	unsigned int i;
 
-	for (i = 0; i < nr_sources && bt_sources[i]; i++) {
+	for (int i = 0; i < nr_sources && bt_sources[i]; i++) {
 		raised += READ_ONCE(bt_sources[i]->raised);
 		handled += READ_ONCE(bt_sources[i]->handled);
 	}
@@ -791,7 +758,7 @@ static void bt_print(const char *title)
 		 N(polls), N(handed), N(sent), N(received), N(dropped), N(twice), N(foreign),
 		 N(forgotten), N(missing));
 	pr_alert("%s: moves %ld, hotplug cycles %ld, masks written %ld, raised %lu, handled %lu, late %ld; lost %ld, extra %ld, forbidden %ld, dead CPU %ld, wrong mask %ld, others %ld\n",
-		 title, N(moves), min(bt_offlines, bt_onlines), N(writes), raised, handled,
+		 title, N(moves), min(bt_hotplugs[0], bt_hotplugs[1]), N(writes), raised, handled,
 		 N(late), N(lost), N(extra), N(forbidden), N(dead_cpu), N(wrong_mask), N(others));
 }
 
@@ -800,7 +767,7 @@ static bool bt_failed(void)
 	return N(lost) || N(extra) || N(forbidden) || N(dead_cpu) || N(wrong_mask) || N(others) ||
 	       N(twice) || N(foreign) || N(forgotten) || N(missing) ||
 	       N(sent) != N(received) + N(dropped) ||
-	       bt_offlines != bt_offline_attempts || bt_onlines != bt_online_attempts;
+	       bt_hotplugs[0] != bt_attempts[0] || bt_hotplugs[1] != bt_attempts[1];
 }
 
 static void bt_print_statistics(struct torture_random_state *random)
@@ -839,43 +806,38 @@ static int bt_run_job(void *data)
 
 static void bt_destroy_sources(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < nr_sources && bt_sources[i]; i++) {
+	for (int i = 0; i < nr_sources && bt_sources[i]; i++) {
 		struct bt_source *s = bt_sources[i];
 
-		scoped_guard(mutex, &s->mutex) {
-			hrtimer_cancel(&s->timer);
-			if (!s->irq)
-				break;
-			bt_stop(s);
-			bt_check(s);
-			bt_free(s);
-			irq_dispose_mapping(s->irq);
-			irq_work_sync(&s->work);
-		}
+		guard(mutex)(&s->mutex);
+		hrtimer_cancel(&s->timer);
+		if (!s->irq)
+			continue;
+		bt_stop(s);
+		bt_check(s);
+		bt_free(s);
+		irq_dispose_mapping(s->irq);
+		irq_work_sync(&s->work);
 	}
 }
 
 static void bt_cleanup(void)
 {
-	unsigned int i, cpu;
+	unsigned int cpu;
 
 	if (torture_cleanup_begin())
 		return;
 
-	for (i = 0; i < ARRAY_SIZE(bt_jobs); i++)
+	for (int i = 0; i < ARRAY_SIZE(bt_jobs); i++)
 		_torture_stop_kthread(bt_jobs[i].name, &bt_jobs[i].task);
 	irq_balance_set_mode(bt_mode);
-	for_each_cpu(cpu, &bt_roaming) {
-		if (!cpu_online(cpu))
-			bt_onoff_cpu(cpu, true);
-	}
+	for_each_cpu_andnot(cpu, &bt_roaming, cpu_online_mask)
+		bt_onoff_cpu(cpu, true);
 
 	if (bt_sources) {
 		bt_destroy_sources();
 		bt_print(bt_failed() ? "End of test: FAILURE" : "End of test: SUCCESS");
-		for (i = 0; i < nr_sources; i++)
+		for (int i = 0; i < nr_sources; i++)
 			kfree(bt_sources[i]);
 		kfree(bt_sources);
 		bt_sources = NULL;
@@ -898,7 +860,7 @@ static int bt_create_source(irq_hw_number_t hwirq, unsigned int cpu)
 	s->hwirq = hwirq;
 	mutex_init(&s->mutex);
 	raw_spin_lock_init(&s->lock);
-	INIT_CSD(&s->csd, bt_arrive, s);
+	INIT_CSD(&s->csd, bt_arrive, &s->work);
 	s->work = IRQ_WORK_INIT_HARD(bt_deliver);
 	hrtimer_setup(&s->timer, bt_fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	bt_sources[hwirq] = s;
@@ -913,36 +875,30 @@ static int bt_create_source(irq_hw_number_t hwirq, unsigned int cpu)
 		return ret;
 	}
 
-	scoped_guard(mutex, &s->mutex) {
-		bt_write(s, cpu_possible_mask);
-		s->active = true;
-	}
-	if (smp_call_function_single(cpu, bt_start_timer, s, true))
-		bt_start_timer(s);
+	guard(mutex)(&s->mutex);
+	bt_write(s, cpu_possible_mask);
+	s->active = true;
+	if (smp_call_function_single(cpu, bt_start_timer, &s->timer, true))
+		bt_start_timer(&s->timer);
 	return 0;
 }
 
 static int bt_create_sources(void)
 {
-	unsigned int i;
 	int ret = 0;
 
 	bt_sources = kcalloc(nr_sources, sizeof(*bt_sources), GFP_KERNEL);
-	if (!bt_sources)
-		return -ENOMEM;
-
 	bt_domain = irq_domain_create_linear(NULL, nr_sources, &bt_domain_ops, NULL);
-	if (!bt_domain)
+	if (!bt_sources || !bt_domain)
 		return -ENOMEM;
 
-	for (i = 0; i < nr_sources && !ret; i++)
+	for (int i = 0; i < nr_sources && !ret; i++)
 		ret = bt_create_source(i, cpumask_nth(i % num_online_cpus(), cpu_online_mask));
 	return ret;
 }
 
 static int __init bt_init(void)
 {
-	unsigned int i, stable;
 	int ret = -EINVAL;
 
 	if (!torture_init_begin("irq_balance", verbose))
@@ -958,14 +914,13 @@ static int __init bt_init(void)
 
 	nr_sources = nr_sources ?: 2 * num_online_cpus();
 	cpumask_copy(&bt_managed.mask, cpu_possible_mask);
-	stable = DIV_ROUND_UP(num_online_cpus(), 2);
 	cpumask_copy(&bt_stable, cpu_online_mask);
-	while (cpumask_weight(&bt_stable) > stable)
+	while (cpumask_weight(&bt_stable) > DIV_ROUND_UP(num_online_cpus(), 2))
 		cpumask_clear_cpu(cpumask_last(&bt_stable), &bt_stable);
 	cpumask_andnot(&bt_roaming, cpu_online_mask, &bt_stable);
 
 	ret = bt_create_sources();
-	for (i = 0; !ret && i < ARRAY_SIZE(bt_jobs); i++) {
+	for (int i = 0; !ret && i < ARRAY_SIZE(bt_jobs); i++) {
 		if (*bt_jobs[i].time > 0)
 			ret = _torture_create_kthread(bt_run_job, &bt_jobs[i], bt_jobs[i].name, "",
 						      "", &bt_jobs[i].task, NULL);

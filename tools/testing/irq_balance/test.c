@@ -324,9 +324,11 @@ int main(int argc, char **argv)
 
 	printf("1..%u\n", NR_TESTS);
 	test_all_placements();
+	test_topology();
 	test_placement();
 	test_average();
 	test_time();
+	test_rules();
 	test_still(seeds);
 	test_promises(seeds);
 	test_idempotent(seeds);

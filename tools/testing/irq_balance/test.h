@@ -40,7 +40,9 @@ void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b);
 void test_all_placements(void);
 void test_average(void);
 void test_placement(void);
+void test_topology(void);
 void test_time(void);
+void test_rules(void);
 void test_bursts(unsigned int seeds);
 void test_swings(unsigned int seeds);
 

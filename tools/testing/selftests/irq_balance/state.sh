@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 begin
-ktap_set_plan 12
+ktap_set_plan 13
 
 # refused FILE TEXT: with EINVAL, and the value stays
 refused() { # cat writes all lines at once, printf each by itself
@@ -144,5 +144,29 @@ done
 [ "$(stat -c %a "$IRQS"/*/load_ns_per_s | sort -u)" = 400 ] || r=1
 refused "$f" 2 && refused "$f" maybe && refused "$f" -- || r=1
 result "each interrupt can be opted out, with 0 or 1 only; its load is for root" $r "$n interrupts"
+
+# The time of an interrupt so far, in handlers and threads, as far as it was measured
+measured() { awk -v irq="$1" '$1 == irq { ns = $3 + $5 } END { printf "%d", ns }' "$LOAD"; }
+grown() { # irq: by so many ns in half a second of load
+	local before
+	load 2000 "$1"
+	before=$(measured "$1")
+	sleep 0.5
+	quiet
+	echo $(($(measured "$1") - before))
+}
+LOAD=${DEBUG%/*}/irq_load
+irq=$(choices | head -n 1)
+if [ ! -e "$LOAD" ] || [ -z "$irq" ]; then
+	ktap_test_skip "irq_load measures while it is open: no such file, or nothing to measure"
+else
+	state off
+	exec 3<"$LOAD"
+	open=$(grown "$irq")
+	exec 3<&-
+	closed=$(grown "$irq")
+	[ "$open" -gt 100000 ] && [ "$closed" -lt $((open / 4)) ]
+	result "irq_load measures while it is open" $? "$open ns, closed $closed ns"
+fi
 
 ktap_finished

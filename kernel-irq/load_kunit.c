@@ -1,0 +1,944 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the load map: its arithmetic with made-up clocks, and what is
+ * charged to interrupts. Those are real, the chip is not.
+ */
+#include <linux/delay.h>
+#include <linux/irq.h>
+#include <linux/irq_work.h>
+#include <linux/irqdomain.h>
+#include <linux/netdevice.h>
+#include <linux/processor.h>
+
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+
+#include "balance/core.h"
+#include "internals.h"
+
+#define US	NSEC_PER_USEC
+#define MS	((u64)NSEC_PER_MSEC)
+#define SEC	((u64)NSEC_PER_SEC)
+
+/*
+ * An interrupt that comes each @period ns for @time ns and whose handler takes
+ * what @cost says, on a clock that starts anywhere.
+ */
+struct source {
+	struct irq_load_series	h;
+	int			skip;
+	u64			now;
+	u64			true_time;
+	unsigned int		interrupts;
+	unsigned int		samples;
+};
+
+static void source_run(struct source *s, u64 period, u64 time, u64 (*cost)(unsigned int n))
+{
+	u64 end;
+
+	for (end = s->now + time; (s64)(end - s->now) > 0; s->now += period) {
+		u64 delta = cost(s->interrupts++), now = s->now + delta, since;
+
+		s->true_time += delta;
+		if (--s->skip >= 0)
+			continue;
+		s->samples++;
+		since = now - s->h.stamp;
+		irq_load_take_sample(&s->h, now, delta, 1024);
+		irq_load_next_sample(&s->h.sampler, now, since, IRQ_LOAD_SAMPLE_NS);
+		s->skip = s->h.sampler.gap - 1;
+	}
+}
+
+/* A source that has found its gap */
+static void source_init(struct source *s, u64 now, u64 period, u64 (*cost)(unsigned int n))
+{
+	*s = (struct source) { .now = now };
+	irq_load_restart(&s->h.sampler);
+	source_run(s, period, 100 * MS, cost);
+	*s = (struct source) { .h = s->h, .skip = s->skip, .now = s->now };
+	s->h.time = 0;
+}
+
+/* The cost of the n-th interrupt */
+#define COST(name, ns) static u64 cost_##name(unsigned int n) { return ns; }
+
+COST(even, 4 * US)
+/* The same mean as even: every other one is cheap, it falls in a burst, all in every 64th */
+COST(alternating, n % 2 ? 7 * US : US)
+COST(falling, (n % 16 + 1) * 8 * US / 17)
+COST(bursts, n % 64 ? US : 193 * US)
+
+static void expect_near(struct kunit *test, u64 value, u64 truth, unsigned int percent)
+{
+	KUNIT_EXPECT_GE(test, 100 * value, (100 - percent) * truth);
+	KUNIT_EXPECT_LE(test, 100 * value, (100 + percent) * truth);
+}
+
+static void sampling_is_right_on_average(struct kunit *test)
+{
+	static const u64 periods[] = { 200 * US, 20 * US, 10 * US, 10 * MS };
+	static u64 (*const costs[])(unsigned int n) = { cost_even, cost_alternating };
+	struct source s;
+
+	for (int i = 0; i < ARRAY_SIZE(periods); i++) {
+		for (int j = 0; j < ARRAY_SIZE(costs); j++) {
+			source_init(&s, SEC, periods[i] + 7, costs[j]);
+			source_run(&s, periods[i] + 7, 60 * SEC, costs[j]);
+			expect_near(test, s.h.time, s.true_time, 4);
+			KUNIT_EXPECT_LE(test, s.samples, 60 * 100);
+		}
+	}
+	/* Bursts with silence between them, to which the samples must not be bound */
+	source_init(&s, SEC, 300 * US + 7, cost_falling);
+	for (int i = 0; i < 2000; i++) {
+		s.interrupts = 0;
+		source_run(&s, 300 * US + 7, 16 * (300 * US + 7), cost_falling);
+		s.now += 20 * MS;
+	}
+	expect_near(test, s.h.time, s.true_time, 4);
+	/* If one in many is slow few of them are seen: wider bounds */
+	source_init(&s, SEC, 20 * US + 7, cost_bursts);
+	source_run(&s, 20 * US + 7, 120 * SEC, cost_bursts);
+	expect_near(test, s.h.time, s.true_time, 20);
+}
+
+static void strata_follow_the_rate(struct kunit *test)
+{
+	struct source s;
+
+	/* Rare: each one is timed */
+	source_init(&s, SEC, 50 * MS, cost_even);
+	KUNIT_EXPECT_EQ(test, s.h.sampler.stratum, 1);
+	/* 100 per ms */
+	source_run(&s, 10 * US, SEC, cost_even);
+	KUNIT_EXPECT_GE(test, s.h.sampler.stratum, 1024);
+	KUNIT_EXPECT_LE(test, s.h.sampler.stratum, 4096);
+	/* It is bounded, whatever the rate */
+	source_run(&s, 10, SEC / 16, cost_even);
+	KUNIT_EXPECT_LE(test, s.h.sampler.stratum, IRQ_LOAD_MAX_STRATUM);
+	KUNIT_EXPECT_LE(test, s.h.sampler.gap, 2 * IRQ_LOAD_MAX_STRATUM);
+	/* Bursts with silence between them are not timed from end to end */
+	source_init(&s, SEC, 20 * US, cost_even);
+	for (int i = 0; i < 100; i++) {
+		source_run(&s, 5 * US, 5 * MS, cost_even);
+		s.now += 20 * MS;
+	}
+	KUNIT_EXPECT_LE(test, s.samples, 100 * 4);
+}
+
+/* Each place in a stratum is as likely as any other */
+static void any_event_may_be_timed(struct kunit *test)
+{
+	struct irq_load_sampler s = { .gap = 1, .stratum = 64 };
+	unsigned int seen[64] = { }, events = 0;
+
+	for (u64 now = 0; now < 6400 * (MS + 7919); now += MS + 7919) {
+		irq_load_next_sample(&s, now, MS, MS);
+		events += s.gap;
+		KUNIT_ASSERT_EQ(test, s.stratum, 64);
+		seen[(events - 1) % 64]++;
+	}
+	for (int i = 0; i < 64; i++) {
+		KUNIT_EXPECT_GE(test, seen[i], 60);
+		KUNIT_EXPECT_LE(test, seen[i], 140);
+	}
+}
+
+static void clock_may_wrap_around(struct kunit *test)
+{
+	struct source s;
+
+	source_init(&s, -10 * SEC, 20 * US, cost_even);
+	source_run(&s, 20 * US, 20 * SEC, cost_even);
+	KUNIT_ASSERT_LT(test, s.now, 11 * SEC);
+	expect_near(test, s.h.time, s.true_time, 4);
+	/* So may what is counted */
+	source_init(&s, SEC, 20 * US, cost_even);
+	s.h.time = -10 * MS;
+	source_run(&s, 20 * US, SEC, cost_even);
+	expect_near(test, s.h.time + 10 * MS, s.true_time, 3);
+}
+
+static void clock_may_go_back(struct kunit *test)
+{
+	struct irq_load_series h = {
+		.sampler = { .gap = 64, .stratum = 64, .apart = MS }, .stamp = 10 * SEC, .time = MS,
+	};
+
+	KUNIT_EXPECT_EQ(test, irq_load_since(5, 7), 0);
+	KUNIT_EXPECT_EQ(test, irq_load_since(7, 5), 2);
+	/* The stamp is of a CPU that is 5 s ahead: how long ago is not known */
+	irq_load_take_sample(&h, 5 * SEC, 4 * US, 1024);
+	KUNIT_EXPECT_EQ(test, h.time, MS + 64 * 4 * US);
+	irq_load_next_sample(&h.sampler, 5 * SEC, -5 * SEC, IRQ_LOAD_SAMPLE_NS);
+	KUNIT_EXPECT_EQ(test, h.sampler.stratum, 1);
+	/* A handler that ended before it began took no time */
+	irq_load_take_sample(&h, 5 * SEC + MS, -US, 1024);
+	KUNIT_EXPECT_EQ(test, h.time, MS + 64 * 4 * US);
+	KUNIT_EXPECT_EQ(test, h.last, 0);
+	KUNIT_EXPECT_EQ(test, h.max, 4 * US);
+	KUNIT_EXPECT_EQ(test, h.carry, 0);
+}
+
+static void clock_may_stand_still(struct kunit *test)
+{
+	struct irq_load_series h = { .sampler = { .gap = 8, .stratum = 8 } };
+
+	irq_load_take_sample(&h, SEC, 0, 1024);
+	KUNIT_EXPECT_EQ(test, h.time, 0);
+	irq_load_next_sample(&h.sampler, SEC, 0, IRQ_LOAD_SAMPLE_NS);
+	KUNIT_EXPECT_GE(test, h.sampler.gap, 1);
+}
+
+/* The gap is no licence to charge more time than there was */
+static void one_slow_run_is_one(struct kunit *test)
+{
+	struct irq_load_series h = { .sampler = { .gap = 1000, .stratum = 1000 }, .stamp = SEC };
+
+	irq_load_take_sample(&h, SEC + 6 * MS, 5 * MS, 1024);
+	KUNIT_EXPECT_EQ(test, h.time, 6 * MS);
+	KUNIT_EXPECT_EQ(test, h.max, 5 * MS);
+	/* Of the rest a little is charged later, as there is time for it */
+	KUNIT_EXPECT_EQ(test, h.carry, IRQ_LOAD_CARRY_NS);
+	irq_load_restart(&h.sampler);
+	irq_load_take_sample(&h, SEC + 16 * MS, 0, 1024);
+	KUNIT_EXPECT_EQ(test, h.time, 16 * MS);
+	irq_load_take_sample(&h, 9 * SEC, US, 1024);
+	irq_load_take_sample(&h, 10 * SEC, US, 1024);
+	KUNIT_EXPECT_EQ(test, h.time, 6 * MS + IRQ_LOAD_CARRY_NS + 2 * US);
+}
+
+static void sums_do_not_go_back(struct kunit *test)
+{
+	u64 highest = 100;
+
+	irq_load_advance(&highest, 90);
+	KUNIT_EXPECT_EQ(test, highest, 100);
+	irq_load_advance(&highest, 130);
+	KUNIT_EXPECT_EQ(test, highest, 130);
+	highest = -5;
+	irq_load_advance(&highest, 5);
+	KUNIT_EXPECT_EQ(test, highest, 5);
+}
+
+static void unsampled_ones_are_estimated(struct kunit *test)
+{
+	struct irq_load_series h = { .sampler = { .gap = 1, .stratum = 1 } };
+
+	irq_load_take_sample(&h, SEC, 3 * US, 1024);
+	h.sampler = (struct irq_load_sampler) { .gap = 100, .stratum = 64, .rest = 4 };
+	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 99, SEC + MS), 0);
+	/* All of them while the next sample is handled */
+	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, -1, SEC + MS), (99 - 40) * 3 * US);
+	/* The last sample stands for 40 of them: 100 + 4 - 64 */
+	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 59, SEC + MS), 0);
+	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 19, SEC + MS), 40 * 3 * US);
+	/* 40 like the last would have taken longer than there was time */
+	KUNIT_EXPECT_EQ(test, irq_load_unsampled_time(&h, 19, SEC + 50 * US), 50 * US);
+}
+
+/* Work at a quarter of the frequency takes four times as long */
+static void load_scales_with_frequency(struct kunit *test)
+{
+	struct irq_load_series h = { .sampler = { .gap = 4, .stratum = 4 } };
+
+	irq_load_take_sample(&h, SEC, 8 * US, 256);
+	KUNIT_EXPECT_EQ(test, h.time, 4 * 2 * US);
+	KUNIT_EXPECT_EQ(test, h.last, 2 * US);
+	/* The longest is what others have to wait for */
+	KUNIT_EXPECT_EQ(test, h.max, 8 * US);
+}
+
+static void one_long_run_is_not_usual(struct kunit *test)
+{
+	u64 before = 3 * US;
+
+	KUNIT_EXPECT_EQ(test, irq_load_usual(9 * US, 4 * US, &before), 9 * US);
+	KUNIT_EXPECT_EQ(test, irq_load_usual(10 * MS, 4 * US, &before), 16 * US);
+	/* But all may have become long */
+	KUNIT_EXPECT_EQ(test, irq_load_usual(9 * MS, 4 * US, &before), 9 * MS);
+	KUNIT_EXPECT_EQ(test, irq_load_usual(4 * US, 4 * US, &before), 4 * US);
+	KUNIT_EXPECT_EQ(test, irq_load_usual(10 * MS, 4 * US, &before), 16 * US);
+}
+
+static u32 polled(struct irq_load_line *line, u32 *now, u32 gap)
+{
+	for (int n = 0; n < 200; n++) {
+		*now += gap;
+		irq_load_count_polled(line, *now);
+		irq_load_count_polled(line, *now);
+	}
+	return irq_load_polled(line, *now);
+}
+
+/* Over 32 polls per second by tasks count, and are forgotten. The clock wraps around meanwhile. */
+static void rare_polls_by_tasks_do_not_count(struct kunit *test)
+{
+	struct irq_load_line line = { };
+	u32 now = -5 * HZ;
+
+	/* Whatever the tick */
+	BUILD_BUG_ON(!IRQ_LOAD_POLL_JIFFIES);
+	KUNIT_EXPECT_LT(test, polled(&line, &now, HZ / 30), HZ / 10);
+	KUNIT_EXPECT_EQ(test, polled(&line, &now, HZ / 64), IRQ_LOAD_POLLED);
+	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now - 2), IRQ_LOAD_POLLED);
+	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + HZ), IRQ_LOAD_POLLED - HZ);
+	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + 3 * HZ), 0);
+}
+
+/* In place of functions of the load map */
+#define STUB(type, name, arg, value) static type stub_##name(arg) { return value; }
+
+STUB(u64, everything, u64 aim, 0)
+STUB(u64, half, void, local_clock() / 2)
+STUB(u32, quarter, void, 256)
+
+/* An interrupt with what its actions do */
+struct fake {
+	int			irq;
+	unsigned int		handled;
+	unsigned int		hard_us;
+	unsigned int		soft_us;
+	unsigned int		thread_us;
+	struct irq_desc		*desc;
+	struct tasklet_struct	tasklet;
+	unsigned int		pause_ms;	/* between two */
+	u64			in_thread_ns;
+	struct fake		*other;
+	struct napi_struct	*napi;		/* and one that its poll schedules */
+	void			(*in_thread)(struct fake *fake);	/* in addition */
+};
+
+static struct irq_chip fake_chip = { .name = "fake-load", .flags = IRQCHIP_SKIP_SET_WAKE };
+
+/* Not udelay(), whose calibration may be wrong where time is emulated */
+static void spin_us(unsigned int us)
+{
+	u64 start = local_clock();
+
+	while (local_clock() - start < us * NSEC_PER_USEC)
+		cpu_relax();
+}
+
+static irqreturn_t fake_handler(int irq, void *data)
+{
+	struct fake *fake = data;
+
+	fake->handled++;
+	spin_us(fake->hard_us);
+	if (fake->soft_us && !fake->in_thread && !fake->napi)
+		tasklet_schedule(&fake->tasklet);
+	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && fake->napi)
+		napi_schedule(fake->napi);
+	/* As one that demultiplexes */
+	if (fake->other && !fake->thread_us)
+		generic_handle_irq(fake->other->irq);
+	return fake->thread_us ? IRQ_WAKE_THREAD : IRQ_HANDLED;
+}
+
+static irqreturn_t fake_thread(int irq, void *data)
+{
+	struct fake *fake = data;
+	u64 start = local_clock();
+
+	spin_us(fake->thread_us);
+	if (fake->in_thread)
+		fake->in_thread(fake);
+	fake->in_thread_ns += local_clock() - start;
+	return IRQ_HANDLED;
+}
+
+static void fake_work(struct tasklet_struct *t)
+{
+	spin_us(container_of(t, struct fake, tasklet)->soft_us);
+}
+
+static void fake_free(void *data)
+{
+	struct fake *fake = data;
+
+	if (fake->desc->action)
+		free_irq(fake->irq, fake);
+	tasklet_kill(&fake->tasklet);
+	irq_free_desc(fake->irq);
+	irq_load_put();
+}
+
+static void fake_request(struct kunit *test, struct fake *fake)
+{
+	KUNIT_ASSERT_EQ(test, 0, request_threaded_irq(fake->irq, fake_handler, fake_thread,
+						      IRQF_NO_THREAD | IRQF_SHARED, "fake", fake));
+}
+
+/* As an interrupt does. With PREEMPT_RT it leaves them to ksoftirqd, which was woken. */
+static void run_softirqs(struct fake *fake)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		local_bh_disable();
+		local_bh_enable();
+	}
+	while (READ_ONCE(fake->tasklet.state) ||
+	       (fake->napi && (napi_is_scheduled(fake->napi) ||
+			       napi_is_scheduled(fake->napi + 1))))
+		usleep_range(100, 200);
+}
+
+/* Raised @n times; what follows is waited for each time */
+static void fake_raise(struct fake *fake, unsigned int n)
+{
+	while (n--) {
+		scoped_guard(irqsave)
+			generic_handle_irq(fake->irq);
+		run_softirqs(fake);
+		synchronize_irq(fake->irq);
+		if (fake->pause_ms)
+			msleep(fake->pause_ms);
+	}
+}
+
+static struct fake *fake_irq(struct kunit *test)
+{
+	struct fake *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fake);
+	fake->irq = irq_domain_alloc_descs(-1, 1, 0, NUMA_NO_NODE, NULL);
+	KUNIT_ASSERT_GT(test, fake->irq, 0);
+	fake->desc = irq_to_desc(fake->irq);
+	KUNIT_ASSERT_NOT_NULL(test, fake->desc);
+	tasklet_setup(&fake->tasklet, fake_work);
+	KUNIT_ASSERT_EQ(test, irq_load_get(), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, fake_free, fake), 0);
+
+	irq_set_chip_and_handler(fake->irq, &fake_chip, handle_simple_irq);
+	irq_settings_clr_norequest(fake->desc);
+	fake_request(test, fake);
+	/* In its own context */
+	kunit_activate_static_stub(test, irq_load_aim, stub_everything);
+	/* The first interrupts are not counted: there is nothing to count them in yet */
+	for (int i = 0; i < 1000 && !READ_ONCE(fake->desc->load); i++) {
+		fake_raise(fake, 1);
+		usleep_range(1000, 2000);
+	}
+	KUNIT_ASSERT_NOT_NULL(test, fake->desc->load);
+	fake->handled = 0;
+	return fake;
+}
+
+static struct irq_load fake_load(struct fake *fake)
+{
+	struct irq_load load;
+
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	irq_load_peek(fake->desc, &load);
+	return load;
+}
+
+/* Charge @n interrupts */
+static struct irq_load charge(struct fake *fake, unsigned int n)
+{
+	struct irq_load before = fake_load(fake), after;
+
+	fake_raise(fake, n);
+	after = fake_load(fake);
+	after.time_ns -= before.time_ns;
+	after.soft_ns -= before.soft_ns;
+	after.thread_ns -= before.thread_ns;
+	return after;
+}
+
+/* Samples stand for what is between them: no interrupt is left out or doubled */
+static void load_counts_every_interrupt(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load_sampler *s = &fake->desc->load->hard.sampler;
+	unsigned int wrong = 0;
+	int left;
+
+	kunit_deactivate_static_stub(test, irq_load_aim);
+	for (unsigned int i = 0; i < 3000; i++) {
+		left = fake->desc->load_skip;
+		fake_raise(fake, 1);
+		wrong += fake->desc->load_skip != (left ? left : s->gap) - 1;
+	}
+	KUNIT_EXPECT_EQ(test, fake->handled, 3000);
+	/* The balancer's thread may find the interrupt rare if the CPU is taken away */
+	KUNIT_EXPECT_LE(test, wrong, 2);
+	/* That was too fast to time each of them */
+	KUNIT_EXPECT_GT(test, s->stratum, 1);
+}
+
+/* A handler takes at least that long, and nothing else was there */
+static void load_is_time(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+
+	for (unsigned int us = 20; us <= 200; us *= 10) {
+		u64 start = local_clock(), charged, spent;
+
+		fake->hard_us = us;
+		charged = charge(fake, 20000 / us).time_ns;
+		spent = local_clock() - start;
+		KUNIT_EXPECT_GE(test, charged, 19 * MS);
+		KUNIT_EXPECT_LE(test, charged, spent);
+		KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), us * US);
+		KUNIT_EXPECT_EQ(test, irq_load_take_max(fake->irq), 0);
+		KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
+		KUNIT_EXPECT_EQ(test, fake_load(fake).thread_ns, 0);
+	}
+}
+
+/* The chip of the test has no effective affinity */
+static void load_knows_its_cpu(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+
+	guard(migrate)();
+	fake_raise(fake, 1);
+	KUNIT_EXPECT_TRUE(test, cpumask_empty(irq_get_effective_affinity_mask(fake->irq)));
+	KUNIT_EXPECT_EQ(test, fake_load(fake).cpu, smp_processor_id());
+}
+
+/* The hypervisor takes half of each handler and softirq, and the CPU is slow */
+static void stolen_time_is_not_charged(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load whole, half, slow;
+
+	guard(migrate)();
+	fake->hard_us = 200;
+	fake->soft_us = 300;
+	whole = charge(fake, 100);
+	kunit_activate_static_stub(test, irq_load_steal_clock, stub_half);
+	half = charge(fake, 100);
+	kunit_deactivate_static_stub(test, irq_load_steal_clock);
+	kunit_activate_static_stub(test, irq_load_freq, stub_quarter);
+	slow = charge(fake, 100);
+
+	expect_near(test, 2 * half.time_ns, whole.time_ns, 20);
+	expect_near(test, 2 * half.soft_ns, whole.soft_ns, 20);
+	expect_near(test, 4 * slow.time_ns, whole.time_ns, 20);
+	expect_near(test, 4 * slow.soft_ns, whole.soft_ns, 20);
+}
+
+/* One handler that a hypervisor stops, or that waits: threads pay with the mean of its CPU */
+static void one_long_run_changes_no_mean(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load_cpu *c;
+	u64 before;
+
+	kunit_deactivate_static_stub(test, irq_load_aim);
+	guard(migrate)();
+	c = this_cpu_ptr(&irq_load_cpu);
+	fake->hard_us = 20;
+	fake_raise(fake, 40000);
+	before = div64_u64(c->mean_ns, c->mean_nr);
+	KUNIT_ASSERT_GT(test, fake->desc->load->hard.sampler.stratum, 1);
+
+	fake->hard_us = 10000;
+	scoped_guard(raw_spinlock_irqsave, &fake->desc->lock)
+		fake->desc->load_skip = 0;
+	fake_raise(fake, 1);
+	KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), 10 * MS);
+	/* It stands for 20 ms of the last one or two seconds, with four times the mean */
+	KUNIT_EXPECT_LE(test, div64_u64(c->mean_ns, c->mean_nr), before + before / 5);
+}
+
+static void softirq_is_charged_to_its_raiser(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test), *other = fake_irq(test);
+
+	/* A timed interrupt claims runs of its CPU only */
+	guard(migrate)();
+	fake->soft_us = 500;
+	fake_raise(fake, 10);
+	KUNIT_EXPECT_GE(test, charge(fake, 100).soft_ns, 45 * MS);
+	KUNIT_EXPECT_EQ(test, fake_load(other).soft_ns, 0);
+	/* Sampled ones stand for the others */
+	kunit_deactivate_static_stub(test, irq_load_aim);
+	expect_near(test, charge(fake, 1000).soft_ns, 500 * MS, 15);
+}
+
+/* Each has a part of its time */
+static void raisers_share_a_run(struct kunit *test)
+{
+	struct fake *fakes[5];
+	u64 before[5], all = 0;
+
+	guard(migrate)();
+	for (int i = 0; i < 5; i++) {
+		fakes[i] = fake_irq(test);
+		fakes[i]->soft_us = 100;
+		fake_raise(fakes[i], 10);
+		before[i] = fake_load(fakes[i]).soft_ns;
+	}
+	for (int n = 0; n < 100; n++) {
+		scoped_guard(irqsave) {
+			for (int i = 0; i < 5; i++)
+				generic_handle_irq(fakes[i]->irq);
+		}
+		for (int i = 0; i < 5; i++)
+			run_softirqs(fakes[i]);
+	}
+	for (int i = 0; i < 5; i++) {
+		u64 charged = fake_load(fakes[i]).soft_ns - before[i];
+
+		KUNIT_EXPECT_GE(test, charged, 8 * MS);
+		all += charged;
+	}
+	expect_near(test, all, 50 * MS, 15);
+}
+
+/* No interrupt has raised it */
+static void softirq_of_a_task_is_base(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	u64 before;
+
+	guard(migrate)();
+	/* With PREEMPT_RT ksoftirqd samples it as it would without this test */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		kunit_skip(test, "ksoftirqd runs it");
+	fake->soft_us = 500;
+	before = irq_load_base(smp_processor_id());
+	for (int i = 0; i < 100; i++) {
+		tasklet_schedule(&fake->tasklet);
+		run_softirqs(fake);
+	}
+	/* 50 ms, of which others may take a part */
+	KUNIT_EXPECT_GE(test, irq_load_base(smp_processor_id()) - before, 25 * MS);
+	KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
+}
+
+static void thread_is_charged(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+
+	/* 10 ms, of which others may take a part */
+	fake->thread_us = 200;
+	KUNIT_EXPECT_GE(test, charge(fake, 50).thread_ns, 7 * MS);
+	KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
+}
+
+static void sleep_in_thread(struct fake *fake)
+{
+	usleep_range(2000, 2500);
+}
+
+/* A thread that sleeps in its handler is no load then */
+static void sleep_is_not_charged(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	u64 least = U64_MAX;
+
+	fake->thread_us = 200;
+	fake->in_thread = sleep_in_thread;
+	/* The least of three: a busy host may take the CPU away meanwhile */
+	for (int i = 0; i < 3; i++)
+		least = min(least, charge(fake, 50).thread_ns);
+	/* 10 ms, of which interrupts on a slow CPU may take a part */
+	KUNIT_EXPECT_GE(test, least, 5 * MS);
+	KUNIT_EXPECT_LT(test, least, 50 * MS);
+}
+
+static void softirq_in_thread(struct fake *fake)
+{
+	local_bh_disable();
+	tasklet_schedule(&fake->tasklet);
+	local_bh_enable();
+}
+
+/* A softirq that an interrupt thread raises belongs to its interrupt, once */
+static void softirq_of_a_thread_is_charged_once(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load load;
+
+	fake->thread_us = 200;
+	fake->soft_us = 1200;
+	fake->in_thread = softirq_in_thread;
+	fake_raise(fake, 20);
+	load = charge(fake, 300);
+	/* 60 ms of 420, give or take what the mean is off */
+	KUNIT_EXPECT_GE(test, load.thread_ns, 20 * MS);
+	KUNIT_EXPECT_LE(test, load.thread_ns, 120 * MS);
+	KUNIT_EXPECT_GE(test, load.soft_ns, 270 * MS);
+	KUNIT_EXPECT_LE(test, load.soft_ns, 480 * MS);
+}
+
+static void interrupt_in_thread(struct fake *fake)
+{
+	guard(irqsave)();
+	generic_handle_irq(fake->other->irq);
+}
+
+/* The handler of an interrupt raises another, as one that demultiplexes */
+static void interrupt_over_a_thread_is_charged_once(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test), *other = fake_irq(test);
+	u64 charged, thread;
+
+	/* So rare that each is timed */
+	fake->pause_ms = 25;
+	fake->thread_us = 1200;
+	fake->in_thread = interrupt_in_thread;
+	fake->other = other;
+	other->other = fake_irq(test);
+	other->other->hard_us = 400;
+	other->hard_us = 200;
+	thread = charge(fake, 30).thread_ns;
+	charged = fake_load(other).time_ns;
+	KUNIT_EXPECT_GE(test, charged, 16 * MS);
+	KUNIT_EXPECT_GE(test, thread + charged, fake->in_thread_ns - fake->in_thread_ns / 8);
+	KUNIT_EXPECT_LE(test, thread + charged, fake->in_thread_ns + fake->in_thread_ns / 8);
+}
+
+#ifdef CONFIG_IRQ_LOAD_NAPI
+static struct fake_napi {
+	struct napi_struct	napi[2];	/* the second as gro_cells: scheduled in a poll */
+	struct net_device	*dev;
+	struct fake		*soft;		/* its tasklet is, too */
+	unsigned int		polls;
+} fake_napi;
+
+static int fake_cell_poll(struct napi_struct *napi, int budget)
+{
+	spin_us(400);
+	napi_complete(napi);
+	return 0;
+}
+
+static int fake_poll(struct napi_struct *napi, int budget)
+{
+	bool last = fake_napi.polls++ % 2;
+
+	/* The first poll of each burst uses up its budget */
+	spin_us(last ? 700 : 300);
+	if (last && fake_napi.soft) {
+		napi_schedule(&fake_napi.napi[1]);
+		tasklet_schedule(&fake_napi.soft->tasklet);
+	}
+	if (last)
+		napi_complete(napi);
+	return last ? 0 : budget;
+}
+
+static void fake_napi_free(void *unused)
+{
+	fake_napi.soft = NULL;
+	for (int i = 0; i < 2; i++) {
+		napi_disable(&fake_napi.napi[i]);
+		netif_napi_del(&fake_napi.napi[i]);
+	}
+	free_netdev(fake_napi.dev);
+}
+
+/* Raises @irq, which schedules NAPI, and returns what that charged to @fake */
+static u64 napi_charges(struct fake *irq, struct fake *fake)
+{
+	u64 before = fake_load(fake).soft_ns;
+
+	fake_raise(irq, 150);
+	return fake_load(fake).soft_ns - before;
+}
+
+static void napi_is_charged_to_its_interrupt(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test), *other = fake_irq(test);
+
+	fake_napi.dev = alloc_netdev_dummy(0);
+	KUNIT_ASSERT_NOT_NULL(test, fake_napi.dev);
+	for (int i = 0; i < 2; i++) {
+		netif_napi_add(fake_napi.dev, &fake_napi.napi[i], i ? fake_cell_poll : fake_poll);
+		napi_enable(&fake_napi.napi[i]);
+	}
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, fake_napi_free, NULL), 0);
+	fake->napi = fake_napi.napi;
+	other->napi = fake_napi.napi;
+	guard(migrate)();
+	/* Learned, and learned anew when it belongs to another: of 150 a few are lost */
+	napi_charges(fake, fake);
+	expect_near(test, napi_charges(fake, fake), 150 * MS, 25);
+	napi_charges(other, other);
+	expect_near(test, napi_charges(other, other), 150 * MS, 25);
+	KUNIT_EXPECT_EQ(test, napi_charges(other, fake), 0);
+	/* A driver that names its interrupt is not mistaken */
+	netif_napi_set_irq(fake_napi.napi, fake->irq);
+	expect_near(test, napi_charges(other, fake), 150 * MS, 25);
+	/* The work that a poll causes belongs to its interrupt: 150, 60 and 90 ms */
+	fake->soft_us = 600;
+	fake_napi.soft = fake;
+	expect_near(test, napi_charges(fake, fake), 300 * MS, 25);
+	netif_napi_set_irq(fake_napi.napi, -1);
+}
+#endif
+
+static unsigned int kicks;
+
+static void kick(struct irq_work *work)
+{
+	kicks++;
+}
+
+static DEFINE_IRQ_WORK(kick_work, kick);
+
+/* Charges @ns, and whether that kicked at @now */
+static bool charge_kicks(struct irq_load_line *line, s64 ns, u64 now)
+{
+	unsigned int before = kicks;
+
+	atomic64_add(ns, &line->soft);
+	scoped_guard(preempt)
+		irq_load_charged(line, now);
+	irq_work_sync(&kick_work);
+	return kicks != before;
+}
+
+static void rising_load_kicks(struct kunit *test)
+{
+	/* Sums may wrap around */
+	struct irq_load_line line = { .hard.time = -MS, .window_total = -MS };
+	enum irq_balance_mode mode = irq_balance_get_mode();
+
+	/* Its work is registered otherwise */
+	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
+	irq_load_set_kick(&kick_work, 100 * MS);
+	/* Less than a quantum is nothing, and one in a second not much */
+	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, MS + MS / 2, MS));
+	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, MS / 2, SEC));
+	/* One in less than the limit; of all kinds */
+	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 2 * MS, SEC + 99 * MS));
+	line.thread.time += MS;
+	line.hard.time += MS / 2;
+	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, MS / 2, SEC + 200 * MS));
+	/* Two in twice the limit are as much */
+	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 4 * MS, SEC + 390 * MS));
+	/* With half the limit they are not */
+	irq_load_set_kick(&kick_work, 50 * MS);
+	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, 2 * MS, SEC + 450 * MS));
+	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 2 * MS, SEC + 490 * MS));
+	/* Time that was given back is charged before anything kicks */
+	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, -(s64)MS, SEC + 491 * MS));
+	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, 2 * MS, SEC + 492 * MS));
+
+	irq_load_set_kick(NULL, 0);
+	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, SEC, SEC + 493 * MS));
+	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
+}
+
+/* The time of a thread stays when it goes, and the next one starts from nothing */
+static void removed_action_stays_charged(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load before, after;
+
+	fake->thread_us = 200;
+	fake_raise(fake, 50);
+	before = fake_load(fake);
+	KUNIT_EXPECT_GE(test, before.thread_ns, 7 * MS);
+	free_irq(fake->irq, fake);
+	fake_request(test, fake);
+	after = fake_load(fake);
+	KUNIT_EXPECT_GE(test, after.thread_ns, before.thread_ns);
+	KUNIT_EXPECT_LT(test, after.thread_ns - before.thread_ns, 5 * MS);
+	KUNIT_EXPECT_GE(test, charge(fake, 50).thread_ns, 7 * MS);
+}
+
+/* All actions of a line are one load, and what one took stays when it goes */
+static void shared_line_is_one_load(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test), *second = fake_irq(test);
+
+	second->hard_us = 300;
+	fake->hard_us = 100;
+	KUNIT_ASSERT_EQ(test, 0, request_irq(fake->irq, fake_handler, IRQF_NO_THREAD | IRQF_SHARED,
+					     "second", second));
+	KUNIT_EXPECT_GE(test, charge(fake, 50).time_ns, 18 * MS);
+	free_irq(fake->irq, second);
+	KUNIT_EXPECT_EQ(test, fake->handled, 50);
+	KUNIT_EXPECT_EQ(test, second->handled, 50);
+	KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), 400 * US);
+}
+
+/* Nothing moves, and what went on meanwhile is not made up for */
+static void load_stands_still_when_off(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	enum irq_balance_mode mode = irq_balance_get_mode();
+	struct irq_load before;
+
+	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
+	irq_load_put();
+	before = fake_load(fake);
+	fake->thread_us = 200;
+	irq_load_take_max(fake->irq);
+	KUNIT_EXPECT_EQ(test, charge(fake, 50).thread_ns, 0);
+	KUNIT_EXPECT_EQ(test, irq_load_take_max(fake->irq), 0);
+	KUNIT_EXPECT_EQ(test, fake->handled, 50);
+	KUNIT_EXPECT_EQ(test, irq_load_get(), 0);
+	KUNIT_EXPECT_LT(test, fake_load(fake).thread_ns - before.thread_ns, 5 * MS);
+	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
+}
+
+static struct kunit_case irq_load_cases[] = {
+	KUNIT_CASE(sampling_is_right_on_average),
+	KUNIT_CASE(strata_follow_the_rate),
+	KUNIT_CASE(any_event_may_be_timed),
+	KUNIT_CASE(clock_may_wrap_around),
+	KUNIT_CASE(clock_may_go_back),
+	KUNIT_CASE(clock_may_stand_still),
+	KUNIT_CASE(one_slow_run_is_one),
+	KUNIT_CASE(sums_do_not_go_back),
+	KUNIT_CASE(unsampled_ones_are_estimated),
+	KUNIT_CASE(load_scales_with_frequency),
+	KUNIT_CASE(one_long_run_is_not_usual),
+	KUNIT_CASE(rare_polls_by_tasks_do_not_count),
+	KUNIT_CASE(load_counts_every_interrupt),
+	KUNIT_CASE(load_is_time),
+	KUNIT_CASE(load_knows_its_cpu),
+	KUNIT_CASE(stolen_time_is_not_charged),
+	KUNIT_CASE(one_long_run_changes_no_mean),
+	KUNIT_CASE(softirq_is_charged_to_its_raiser),
+	KUNIT_CASE(raisers_share_a_run),
+	KUNIT_CASE(softirq_of_a_task_is_base),
+	KUNIT_CASE(thread_is_charged),
+	KUNIT_CASE(sleep_is_not_charged),
+	KUNIT_CASE(softirq_of_a_thread_is_charged_once),
+	KUNIT_CASE(interrupt_over_a_thread_is_charged_once),
+#ifdef CONFIG_IRQ_LOAD_NAPI
+	KUNIT_CASE(napi_is_charged_to_its_interrupt),
+#endif
+	KUNIT_CASE(rising_load_kicks),
+	KUNIT_CASE(removed_action_stays_charged),
+	KUNIT_CASE(shared_line_is_one_load),
+	KUNIT_CASE(load_stands_still_when_off),
+	{}
+};
+
+/* Claims and the distance of samples are remembered for seconds: those of other tests */
+static int forget_softirqs(struct kunit *test)
+{
+	unsigned int cpu, nr;
+
+	for_each_possible_cpu(cpu) {
+		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
+			struct irq_load_vector *v = &per_cpu(irq_load_cpu, cpu).vector[nr];
+
+			v->claims = 0;
+			v->runs = 0;
+			irq_load_restart(&v->sampler);
+			per_cpu(irq_load_skip, cpu)[nr] = 0;
+		}
+	}
+	return 0;
+}
+
+static struct kunit_suite irq_load_suite = {
+	.name		= "irq_load",
+	.init		= forget_softirqs,
+	.test_cases	= irq_load_cases,
+};
+
+kunit_test_suite(irq_load_suite);

@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of the planner: nodes, packages, caches, cores and siblings, and the capacity of CPUs.
+ */
+#include "test.h"
+
+static void test_lone_faster(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 4);
+	w.cpus[0].capacity = 446;
+	w.cpus[1].capacity = 446;
+	i = world_irq(&w, 0, 200000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT(w.irqs[i].cpu >= 2);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_CAPACITY);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("lone heavy interrupt goes to a faster CPU once");
+}
+
+static void test_lone_home(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	i = world_irq(&w, 0, 200000000);
+	w.irqs[i].node = 1;
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT(w.irqs[i].cpu >= 4);
+	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_LOCALITY);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("lone heavy interrupt goes home to its node once");
+}
+
+static void test_node_holds(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* Two of 35 % in a node of two CPUs hold; four pass 80 % and leave. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 350000000);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		EXPECT(w.irqs[i].cpu < 2);
+	EXPECT_EQ(world_worst(&w), 700000000);
+	for (i = 0; i < 4; i++)
+		w.load[i] = 450000000;
+	world_run(&w, 1000);
+	EXPECT_EQ(world_worst(&w), 450000000);
+	/* 80 % in the node would do, but that is the edge: they stay away. */
+	for (i = 0; i < 4; i++)
+		w.load[i] = 390000000;
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	/* Until another hand puts one back. */
+	for (i = 0; w.irqs[i].cpu < 2 && i < 3; i++)
+		;
+	EXPECT(w.state[i].away);
+	w.irqs[i].cpu = 0;
+	world_pass(&w);
+	EXPECT(!w.state[i].away);
+	finish(&w);
+	report("a node holds its devices up to the limit");
+}
+
+/* Whether four with that load stay in a node of two CPUs */
+static bool holds(u64 load)
+{
+	bool all = true;
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, i % 2, load);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		all &= w.irqs[i].cpu < 2;
+	finish(&w);
+	return all;
+}
+
+static void test_node_split(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* CPUs of a node need not be neighbours. */
+	world_init(&w, 3);
+	for (i = 0; i < 3; i++)
+		w.cpus[i].node = i != 1;
+	w.irqs[world_irq(&w, 0, 300000000)].node = 1;
+	w.irqs[world_irq(&w, 0, 300000000)].node = 1;
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, 2);
+	finish(&w);
+	report("a node of CPUs that are no neighbours");
+}
+
+static void test_node_limit(void)
+{
+	EXPECT(holds(400000000));
+	EXPECT(!holds(400100000));
+	report("a node lets go from 80 %");
+}
+
+static void test_node_edge(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i >= 2;
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 0, 450000000);
+		w.irqs[i].node = 0;
+	}
+	/* The worst CPU is another one: coming home would not make it worse. */
+	world_irq(&w, 7, 950000000);
+	settle(&w);
+	EXPECT_EQ(w.moves, 3);
+	/* 71 %, which is more than seven eighths of the limit: no way back. 69 % are less. */
+	for (i = 0; i < 4; i++)
+		w.load[i] = 355000000;
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	for (i = 0; i < 4; i++)
+		w.load[i] = 345000000;
+	EXPECT(world_run(&w, 60000) > 0);
+	for (i = 0; i < 4; i++)
+		EXPECT(w.irqs[i].cpu < 2);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	report("a node takes its devices back well below the limit");
+}
+
+/* A node of which the user allows no CPU does not hold, whatever CPU comes behind it */
+static void test_node_forbidden(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++)
+		w.cpus[i].node = i / 2;
+	for (i = 0; i < 2; i++) {
+		world_irq(&w, 2, 300000000);
+		only(&w, i, 2, 3);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	EXPECT_EQ(w.moves, 1);
+	EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, 5);
+	finish(&w);
+	report("a node without an allowed CPU does not hold");
+}
+
+/* A node that its devices' interrupts fill to nine tenths of its limit holds all of them */
+static void test_node_tight(void)
+{
+	unsigned int i, nr, left = 0, seed;
+	struct world w;
+	u64 sum;
+
+	for (seed = 1; seed <= 100; seed++) {
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		world_init(&w, 16);
+		for (i = 0; i < 16; i++) {
+			w.cpus[i].node = i / 8;
+			w.cpus[i].package = i / 8;
+			w.cpus[i].llc = i / 8;
+		}
+		nr = 24 + rnd(16);
+		for (i = 0, sum = 0; i < nr; i++) {
+			world_irq(&w, rnd(8), 250 + rnd(1000));
+			w.irqs[i].node = 0;
+			sum += w.load[i];
+		}
+		for (i = 0; i < nr; i++)
+			w.load[i] = w.load[i] * 8 * 720 * MSEC / sum;
+		world_step(&w, 100 * MSEC);
+		w.bal.asked = true;
+		world_step(&w, 200 * MSEC);
+		for (i = 0; i < nr; i++)
+			left += w.irqs[i].cpu >= 8;
+		finish(&w);
+	}
+	EXPECT_EQ(left, 0);
+	report("a node that is nearly full holds what fits");
+}
+
+static void test_node_worst(void)
+{
+	static const u64 loads[] = { 600, 600, 380, 120, 100 };
+	struct world w;
+	unsigned int i;
+
+	/* Once the worst node lets go there is room for the other's guest. */
+	world_init(&w, 3);
+	for (i = 0; i < 3; i++)
+		w.cpus[i].node = i;
+	for (i = 0; i < 5; i++)
+		world_irq(&w, i >= 2, loads[i] * MSEC);
+	w.base[1] = 250000000;
+	for (i = 0; i < 4; i++)
+		w.irqs[i].node = i >= 2;
+	settle(&w);
+	world_run(&w, 10000);
+	EXPECT_EQ(world_worst(&w), 750000000);
+	EXPECT_EQ(w.irqs[2].cpu, 1);
+	EXPECT_EQ(w.irqs[3].cpu, 1);
+	EXPECT(w.irqs[4].cpu != 1);
+	finish(&w);
+	report("one node lets interrupts go before the next node does");
+}
+
+static void test_node_home(void)
+{
+	unsigned int i, home = 0;
+	struct world w;
+
+	/* Two have room at home. With four the worst CPU would be worse. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++) {
+		w.cpus[i].package = i >= 2;
+		w.cpus[i].node = i >= 2;
+	}
+	for (i = 0; i < 4; i++) {
+		world_irq(&w, 2 + i, 350000000);
+		w.irqs[i].node = 0;
+	}
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		home += w.irqs[i].cpu < 2;
+	EXPECT_EQ(home, 2);
+	EXPECT_EQ(w.moves, 2);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	/* Home, but for less than the minimum gain: not now. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 0, 24000000);
+	w.irqs[1].node = 1;
+	settle(&w);
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	EXPECT_EQ(w.moves, 0);
+	w.load[1] = 100000000;
+	EXPECT_EQ(world_run(&w, 20000), 1);
+	EXPECT_EQ(w.state[1].reason, IRQ_BALANCE_WHY_LOCALITY);
+	finish(&w);
+	/* Nor for what it was worth until just now. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++)
+		w.cpus[i].node = i / 4;
+	world_irq(&w, 0, 500000000);
+	world_irq(&w, 0, 120000000);
+	w.irqs[1].node = 1;
+	w.movable[0] = false;
+	w.movable[1] = false;
+	settle(&w);
+	world_run(&w, 60000);
+	w.load[1] = 24000000;
+	/* Passes are rare while nothing may be moved. */
+	world_run(&w, 5000);
+	w.movable[1] = true;
+	EXPECT_EQ(world_run(&w, 20000), 0);
+	finish(&w);
+	report("a move to the own node makes nothing worse, and gains something");
+}
+
+static void test_packages_first(void)
+{
+	struct world w;
+	unsigned int i, used[4] = { 0 };
+
+	/* The mail of 2003: four packages of two siblings, four NICs. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++) {
+		w.cpus[i].package = i / 2;
+		w.cpus[i].llc = i / 2;
+		w.cpus[i].core = i / 2;
+	}
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 0, 250000000);
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		used[w.irqs[i].cpu / 2]++;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(used[i], 1);
+	EXPECT_EQ(w.moves, 3);
+	finish(&w);
+	report("one NIC per package on the machine of 2003");
+}
+
+/* Packages of two and of six CPUs; @busy ns/s is on one of the two, 400 ms/s on one of the six. */
+static unsigned int small_package(u64 busy)
+{
+	unsigned int i, package;
+	struct world w;
+
+	world_init(&w, 9);
+	for (i = 0; i < 9; i++)
+		w.cpus[i].package = i ? 1 + (i > 2) : 0;
+	w.base[1] = busy;
+	w.base[8] = 400000000;
+	world_irq(&w, 0, 300000000);
+	world_irq(&w, 0, 300000000);
+	settle(&w);
+	package = w.cpus[w.irqs[0].cpu + w.irqs[1].cpu].package;
+	finish(&w);
+	return package;
+}
+
+static void test_package_sizes(void)
+{
+	EXPECT_EQ(small_package(130000000), 1);
+	EXPECT_EQ(small_package(300000000), 2);
+	report("the busier of two packages is so CPU for CPU");
+}
+
+/* The busier node is so now, not since ever. */
+static void test_busy_now(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 5);
+	for (i = 0; i < 5; i++)
+		w.cpus[i].node = i / 2;
+	w.base[0] = 500000000;
+	world_irq(&w, 4, 300000000);
+	settle(&w);
+	world_run(&w, 20000);
+	w.base[0] = 0;
+	w.base[2] = 500000000;
+	world_run(&w, 15000);
+	world_run(&w, 15000);
+	world_irq(&w, 4, 300000000);
+	EXPECT_EQ(world_run(&w, 3000), 1);
+	EXPECT(w.irqs[0].cpu < 2 || w.irqs[1].cpu < 2);
+	finish(&w);
+	report("the less busy node is taken, as it is now");
+}
+
+static void test_cores_next(void)
+{
+	struct world w;
+	unsigned int i, used[4] = { 0 };
+
+	/* Two packages, two cores each, two siblings each. */
+	world_init(&w, 8);
+	for (i = 0; i < 8; i++) {
+		w.cpus[i].package = i / 4;
+		w.cpus[i].llc = i / 4;
+		w.cpus[i].core = i / 2;
+	}
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 0, 250000000);
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		used[w.irqs[i].cpu / 2]++;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(used[i], 1);
+	finish(&w);
+	/* Both packages have 40 %, of the cores of two allowed CPUs one has none. */
+	world_init(&w, 12);
+	for (i = 0; i < 12; i++) {
+		w.cpus[i].package = i / 6;
+		w.cpus[i].llc = i / 6;
+		w.cpus[i].core = i / 2;
+	}
+	w.base[0] = 100000000;
+	w.base[6] = 400000000;
+	world_irq(&w, 3, 300000000);
+	world_irq(&w, 3, 300000000);
+	w.movable[0] = false;
+	w.mask[1][0] = BIT(1) | BIT(3) | BIT(9);
+	settle(&w);
+	EXPECT_EQ(w.irqs[1].cpu, 9);
+	finish(&w);
+	/* Of two cores the less busy one is taken, not the CPU behind it that has least. */
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++)
+		w.cpus[i].core = i / 2;
+	w.base[0] = 120000000;
+	w.base[1] = 120000000;
+	w.base[2] = 115000000;
+	w.base[3] = 800000000;
+	world_irq(&w, 3, 100000000);
+	settle(&w);
+	EXPECT(w.irqs[0].cpu < 2);
+	finish(&w);
+	report("an interrupt per core on 2 x 2 x 2");
+}
+
+/* Numbers as servers have them: siblings are half of all CPUs apart. */
+static void server(struct world *w)
+{
+	unsigned int i;
+
+	world_init(w, 16);
+	for (i = 0; i < 16; i++) {
+		w->cpus[i].core = i % 8;
+		w->cpus[i].llc = i % 8 / 2;
+		w->cpus[i].package = i % 8 / 4;
+	}
+}
+
+static void shuffle(unsigned int numbers[16])
+{
+	unsigned int i, j;
+
+	for (i = 0; i < 16; i++) {
+		j = rnd(i + 1);
+		numbers[i] = numbers[j];
+		numbers[j] = i;
+	}
+}
+
+static void test_permuted(void)
+{
+	unsigned int i, seed, cores[8] = { 0 }, caches[4] = { 0 };
+	struct world w;
+
+	server(&w);
+	for (i = 0; i < 8; i++)
+		world_irq(&w, 0, 250000000);
+	settle(&w);
+	for (i = 0; i < 8; i++)
+		cores[w.irqs[i].cpu % 8]++;
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(cores[i], 1);
+	finish(&w);
+	/* Four of them: one per cache. */
+	server(&w);
+	for (i = 0; i < 4; i++)
+		world_irq(&w, 9, 250000000);
+	settle(&w);
+	for (i = 0; i < 4; i++)
+		caches[w.irqs[i].cpu % 8 / 2]++;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(caches[i], 1);
+	finish(&w);
+	/*
+	 * Any numbers of CPUs, caches and cores, and other base loads, so that no tie hides
+	 * the order in which they are compared: one interrupt for each domain.
+	 */
+	for (seed = 1; seed <= 200; seed++) {
+		unsigned int nr, each, used[16] = { 0 }, at[16], ids[16];
+
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		world_init(&w, 16);
+		shuffle(at);
+		shuffle(ids);
+		for (i = 0; i < 16; i++) {
+			w.cpus[at[i]].core = ids[i / 2];
+			w.cpus[at[i]].llc = ids[8 + i / 4];
+			w.cpus[at[i]].package = ids[14 + i / 8];
+			w.base[i] = rnd(900000);
+		}
+		nr = 2 << seed % 3;
+		each = 16 / nr;
+		for (i = 0; i < nr; i++)
+			world_irq(&w, at[0], 250000000);
+		settle(&w);
+		for (i = 0; i < 16; i++)
+			used[i / each] += world_load(&w, at[i]) > 200000000;
+		for (i = 0; i < nr; i++)
+			EXPECT_EQ(used[i], 1);
+		finish(&w);
+	}
+	report("cores and caches are spread over whatever their CPUs' numbers");
+}
+
+static void test_odroid(void)
+{
+	static const u64 loads[] = { 5000000, 300000000, 350000000 };
+	struct world w;
+	unsigned int i;
+
+	/* ODROID-XU4: CPU 0-3 Cortex-A7, 4-7 A15; all three on CPU 0. */
+	world_init(&w, 8);
+	for (i = 0; i < 4; i++)
+		w.cpus[i].capacity = 446;
+	for (i = 0; i < 3; i++)
+		world_irq(&w, 0, loads[i]);
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu, 0);
+	EXPECT(w.irqs[1].cpu >= 4);
+	EXPECT(w.irqs[2].cpu >= 4);
+	EXPECT(w.irqs[1].cpu != w.irqs[2].cpu);
+	EXPECT_EQ(w.moves, 2);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("heavy interrupts go to the fast cluster, lights stay");
+}
+
+/* One CPU more than the arrays of the workspace are aligned to */
+static void test_nine(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 9);
+	for (i = 0; i < 9; i++)
+		w.cpus[i].node = i >= 5;
+	world_irq(&w, 1, 100000000);
+	__clear_bit(1, w.mask[0]);
+	w.base[0] = 300000000;
+	w.base[8] = 100000000;
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu, 5);
+	finish(&w);
+	report("the less busy of two nodes, of nine CPUs");
+}
+
+/* The less busy package, if the difference is a thousandth of a CPU */
+static void test_thousandth(void)
+{
+	struct world w;
+
+	world_init(&w, 12);
+	world_irq(&w, 8, 100000000);
+	memset(w.mask[0], 0, sizeof(w.mask[0]));
+	w.mask[0][0] = 0xff;
+	w.base[0] = 3500000;
+	w.base[4] = 2500000;
+	settle(&w);
+	EXPECT_EQ(w.irqs[0].cpu, 5);
+	finish(&w);
+	report("packages are compared in thousandths of a CPU");
+}
+
+/* Two on siblings, or in one package, while another core or package is idle: one move, then rest */
+static void test_company(void)
+{
+	unsigned int i, kind, third, capacity;
+	struct world w;
+
+	for (kind = 0; kind < 12; kind++) {
+		third = kind / 2 % 3;
+		capacity = kind < 6 ? 1024 : 800;
+		world_init(&w, 4);
+		for (i = 0; i < 4; i++) {
+			w.cpus[i].package = kind % 2 ? i / 2 : 0;
+			w.cpus[i].core = kind % 2 ? i : i / 2;
+			w.cpus[i].llc = w.cpus[i].package;
+			w.cpus[i].node = third == 2 ? 0 : -1;
+			w.cpus[i].capacity = capacity;
+			w.base[i] = (1 + i) * MSEC;
+		}
+		world_irq(&w, 0, 500 * MSEC);
+		world_irq(&w, 1, 500 * MSEC);
+		if (third == 1)
+			world_irq(&w, 2, 500 * MSEC);
+		settle(&w);
+		world_run(&w, 10000);
+		EXPECT_EQ(w.moves, third == 1 ? 0 : 1);
+		if (third != 1)
+			EXPECT_EQ((w.irqs[0].cpu < 2) + (w.irqs[1].cpu < 2), 1);
+		EXPECT_EQ(world_run(&w, 60000), 0);
+		finish(&w);
+	}
+	/* Little company is not worth a move. */
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++)
+		w.cpus[i].core = i / 2;
+	world_irq(&w, 0, 300 * MSEC);
+	world_irq(&w, 1, 35 * MSEC);
+	settle(&w);
+	world_run(&w, 20000);
+	EXPECT_EQ(w.moves, 0);
+	finish(&w);
+	report("heavy interrupts on siblings, or in one package, are separated");
+}
+
+/* Energy: a few per cent wake no faster CPU, and next to nothing is left where it is */
+static void test_little(void)
+{
+	unsigned int load, moves;
+	struct world w;
+
+	for (load = 25; load <= 150; load += 25) {
+		world_init(&w, 4);
+		w.cpus[0].capacity = 446;
+		w.cpus[1].capacity = 446;
+		world_irq(&w, 0, load * MSEC);
+		settle(&w);
+		moves = world_run(&w, 60000) + w.moves;
+		/* 109 ms/s are a quarter of the slow CPU */
+		EXPECT_EQ(moves, load >= 125);
+		finish(&w);
+	}
+	for (load = 20; load <= 21; load++) {
+		world_init(&w, 2);
+		world_irq(&w, 0, load * MSEC);
+		world_irq(&w, 0, load * MSEC);
+		settle(&w);
+		world_run(&w, 20000);
+		EXPECT_EQ(w.moves, load > 20);
+		finish(&w);
+	}
+	report("little load stays where it is");
+}
+
+void test_topology(void)
+{
+	test_lone_faster();
+	test_lone_home();
+	test_node_holds();
+	test_node_split();
+	test_node_limit();
+	test_node_edge();
+	test_node_forbidden();
+	test_node_tight();
+	test_node_worst();
+	test_node_home();
+	test_packages_first();
+	test_package_sizes();
+	test_busy_now();
+	test_cores_next();
+	test_permuted();
+	test_odroid();
+	test_nine();
+	test_thousandth();
+	test_company();
+	test_little();
+}
