@@ -27,7 +27,7 @@ CONFIG = ['core.quotePath=true', 'core.autocrlf=false', 'apply.whitespace=nowarn
           '^((::[[:space:]]*)?[A-Za-z_].*)$']
 FORMAT = ('--zero-commit --no-signature --full-index --no-renames --no-numbered --diff-algorithm=myers '
           '--indent-heuristic --stat=72 --no-color --no-ext-diff --no-textconv --no-notes --no-base --no-thread '
-          '--no-cover-letter --no-attach --unified=2 --inter-hunk-context=0 --src-prefix=a/ --dst-prefix=b/ '
+          '--no-cover-letter --no-attach --unified=3 --inter-hunk-context=0 --src-prefix=a/ --dst-prefix=b/ '
           '--subject-prefix=PATCH --suffix=.patch --summary').split()
 
 
