@@ -53,7 +53,7 @@ DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
  * not again for ten: something has to be decided then
  */
 #define IRQ_LOAD_HURRY		8
-static unsigned long irq_load_hurry_end;
+static unsigned long irq_load_hurry_from, irq_load_hurry_for;
 
 /* Queued when a load rises, see irq_load_set_kick() */
 static struct irq_work *irq_load_kick;
@@ -135,8 +135,10 @@ struct irq_load_line *irq_load_get_line(unsigned int irq)
 static void irq_load_rose(struct irq_work *work)
 {
 	irq_work_queue(work);
-	if (time_after(jiffies, READ_ONCE(irq_load_hurry_end) + 9 * HZ))
-		WRITE_ONCE(irq_load_hurry_end, jiffies + HZ);
+	if (jiffies - READ_ONCE(irq_load_hurry_from) > 10 * HZ) {
+		WRITE_ONCE(irq_load_hurry_for, HZ);
+		WRITE_ONCE(irq_load_hurry_from, jiffies);
+	}
 }
 
 /*
@@ -173,7 +175,9 @@ void irq_load_charged(struct irq_load_line *line, u64 now)
 u64 irq_load_aim(u64 aim)
 {
 	KUNIT_STATIC_STUB_REDIRECT(irq_load_aim, aim);
-	return time_before(jiffies, READ_ONCE(irq_load_hurry_end)) ? aim / IRQ_LOAD_HURRY : aim;
+	if (jiffies - READ_ONCE(irq_load_hurry_from) < READ_ONCE(irq_load_hurry_for))
+		aim /= IRQ_LOAD_HURRY;
+	return aim;
 }
 
 /* Time (ns) that the hypervisor has taken from this CPU */
@@ -490,7 +494,8 @@ int irq_load_get(void)
 		if (ret)
 			return ret;
 		irq_load_calibrate();
-		WRITE_ONCE(irq_load_hurry_end, jiffies + 2 * HZ);
+		WRITE_ONCE(irq_load_hurry_for, 2 * HZ);
+		WRITE_ONCE(irq_load_hurry_from, jiffies);
 		irq_load_softirq_start();
 		static_branch_enable(&irq_load_key);
 	}

@@ -13,7 +13,6 @@
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 
-#include "balance/core.h"
 #include "internals.h"
 
 #define US	NSEC_PER_USEC
@@ -775,6 +774,27 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_IRQ_BALANCE
+#include "balance/core.h"
+
+static enum irq_balance_mode balancer;
+
+/* The balancer measures, too, and has registered its work */
+static void stop_others(struct kunit *test)
+{
+	balancer = irq_balance_get_mode();
+	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
+}
+
+static void start_others(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(balancer), 0);
+}
+#else
+static void stop_others(struct kunit *test) { }
+static void start_others(struct kunit *test) { }
+#endif
+
 static unsigned int kicks;
 
 static void kick(struct irq_work *work)
@@ -800,10 +820,8 @@ static void rising_load_kicks(struct kunit *test)
 {
 	/* Sums may wrap around */
 	struct irq_load_line line = { .hard.time = -MS, .window_total = -MS };
-	enum irq_balance_mode mode = irq_balance_get_mode();
 
-	/* Its work is registered otherwise */
-	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
+	stop_others(test);
 	irq_load_set_kick(&kick_work, 100 * MS);
 	/* Less than a quantum is nothing, and one in a second not much */
 	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, MS + MS / 2, MS));
@@ -825,7 +843,7 @@ static void rising_load_kicks(struct kunit *test)
 
 	irq_load_set_kick(NULL, 0);
 	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, SEC, SEC + 493 * MS));
-	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
+	start_others(test);
 }
 
 /* The time of a thread stays when it goes, and the next one starts from nothing */
@@ -866,10 +884,9 @@ static void shared_line_is_one_load(struct kunit *test)
 static void load_stands_still_when_off(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
-	enum irq_balance_mode mode = irq_balance_get_mode();
 	struct irq_load before;
 
-	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
+	stop_others(test);
 	irq_load_put();
 	before = fake_load(fake);
 	fake->thread_us = 200;
@@ -879,7 +896,7 @@ static void load_stands_still_when_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->handled, 50);
 	KUNIT_EXPECT_EQ(test, irq_load_get(), 0);
 	KUNIT_EXPECT_LT(test, fake_load(fake).thread_ns - before.thread_ns, 5 * MS);
-	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(mode), 0);
+	start_others(test);
 }
 
 static struct kunit_case irq_load_cases[] = {

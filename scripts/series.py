@@ -231,12 +231,15 @@ def stages(git, patches, sources=None):
     {path: [blob, once each patch is applied that touches it]}, of new files that later patches edit.
 
     The patches have the text of each stage as it was when they were made. A change of the source
-    since then is made in each stage that has the lines. Where a stage has other lines it stays.
+    since then is made in each stage that has the lines. Where a stage has other lines it stays,
+    which is said: it may have to change, too.
     Without SOURCES all are as the patches have them.
     """
     created, env, found = set(), {'GIT_INDEX_FILE': tempfile.mkdtemp(dir=git.dir) + '/index'}, {}
+    names = {}
     for patch in patches:
         found.update({path: [] for path in created & set(patch.edited)})
+        names.update({path: [] for path in created & set(patch.edited)})
         created |= set(patch.created)
     for patch in patches if found else []:
         mine = {path: part for path, part in {**patch.created, **patch.edited}.items() if path in found}
@@ -246,6 +249,7 @@ def stages(git, patches, sources=None):
         require(not done.returncode, patch.name + ' does not apply to what patches before it create', *done.stderr.decode(errors='replace').splitlines())
         for line in git('ls-files', '-s', '--', *mine, env=env).splitlines():
             found[line.split('\t')[1]].append(line.split()[1])
+            names[line.split('\t')[1]].append(patch.name)
     for path, blobs in found.items() if sources else []:
         new = sources[home(path)][1]
         for i, blob in enumerate(blobs if blobs[-1] != new else []):
@@ -253,6 +257,8 @@ def stages(git, patches, sources=None):
                 with open('%s/%s' % (git.dir, name), 'wb') as file:
                     file.write(git.run('cat-file', 'blob', side).stdout)
             merged = git.run('merge-file', '-p', '--theirs', 'new', 'old', 'stage').stdout if i + 1 < len(blobs) else read(git.dir + '/new')
+            if i + 1 < len(blobs) and git.run('merge-file', '-p', 'new', 'old', 'stage', check=False).returncode:
+                print('%s: %s has other lines where the source has changed: look at them' % (names[path][i], path), file=sys.stderr)
             found[path][i] = git('hash-object', '-w', '--stdin', input=merged)
     return found
 

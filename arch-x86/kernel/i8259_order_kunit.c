@@ -4,6 +4,7 @@
  * has examples. tools/testing/irq_balance compares all orders with exact fractions.
  */
 #include <kunit/test.h>
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -229,7 +230,6 @@ static void test_best(struct kunit *test)
 	best = i8259_order_best(lines, &worst);
 	KUNIT_EXPECT_TRUE(test, i8259_order_equal(best, I8259_ORDER_DEFAULT));
 	KUNIT_EXPECT_EQ(test, i8259_ratio_permille(worst), 0);
-
 	/* All unbounded: the lowest, too */
 	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++)
 		lines[irq] = (struct i8259_line)LINE(1000, 1000);

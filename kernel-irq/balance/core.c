@@ -569,13 +569,13 @@ static int __init irq_balance_late_init(void)
 
 	irq_balance_boot(&irq_balance_settings, &mode);
 
+	map->cpus = kvcalloc(nr_cpu_ids, sizeof(*map->cpus), GFP_KERNEL);
+	if (!map->cpus || irq_balance_grow(map))
+		return -ENOMEM;
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "irq/balance:online",
 				irq_balance_cpu_changed, irq_balance_cpu_changed);
 	if (ret < 0)
 		return ret;
-	map->cpus = kvcalloc(nr_cpu_ids, sizeof(*map->cpus), GFP_KERNEL);
-	if (!map->cpus || irq_balance_grow(map))
-		return -ENOMEM;
 
 	irq_balance_usable_cpus(&cpus);
 	ret = irq_balance_set_mode(mode);

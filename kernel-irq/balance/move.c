@@ -219,6 +219,8 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 	/* Nothing begins, so @error stays the outcome of the last move, not collected yet */
 	if (ret == -EPERM)
 		return ret;
+	/* Polls may have followed an earlier move, which is pending then */
+	irq_balance_cancel(desc);
 	b->error = ret;
 	if (!ret && irq_can_move_pcntxt(&desc->irq_data) &&
 	    !irqd_is_setaffinity_pending(&desc->irq_data)) {

@@ -183,8 +183,9 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 	bal->busy |= busy;
 	st->heavy = heavy_now && st->load.age_ms >= IRQ_BALANCE_STEP_MS;
 	bal->nr_heavy += st->heavy;
-	bal->swings |= st->heavy && busy && st->load.dev > st->load.mean >> SWING_SHIFT;
-	return irq->allowed && (st->heavy ? !was || st->load.run_ms : heavy_now);
+	bal->swings |= st->heavy && busy &&
+		       (st->load.run_ms || st->load.dev > st->load.mean >> SWING_SHIFT);
+	return irq->allowed && (st->heavy ? !was : heavy_now);
 }
 
 /* Sees whether a move was done, and for how many passes it was not */

@@ -97,7 +97,7 @@ struct irq_balance_state {
 	u8	planned;	/* enum irq_balance_why of the move to @target, NONE: no move */
 	u8	why;		/* enum irq_balance_why: why it stays, if it does */
 	u8	refused;	/* passes in which a move of it had no effect */
-	u8	churn;		/* moves, each within a minute of the one before */
+	u8	churn;		/* moves, each within a minute of the end of the last rest */
 	bool	heavy;		/* it may be moved for its load */
 	bool	ran;		/* it was charged any time in the last window */
 	bool	away;		/* it was moved away from its device's node */

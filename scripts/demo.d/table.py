@@ -59,7 +59,7 @@ def run(kernel, out, cpus, ways, windows, rounds):
     os.makedirs(out, exist_ok=True)
     if os.path.exists(out + '/ask'):
         os.remove(out + '/ask')
-    port, seconds = ports(), 20 + rounds * sum(1 + (7 if way == 'on' else 4) * len(windows) for way in ways)
+    port, seconds = ports(), 20 + rounds * sum(1 + (7 if way in ('on', 'observe', 'alone') else 4) * len(windows) for way in ways)
     print('booting %d CPUs of %d MIPS and %d cards: %d rounds take about %d s' % (cpus, MIPS, CARDS, rounds, seconds), flush=True)
     client = subprocess.Popen([compiled(out, 'client'), out, *port], stdout=subprocess.PIPE, text=True)
     command = [HERE + '/table/in-guest', compiled(out, 'mover'), str(rounds), ','.join(map(str, windows)), ','.join(ways)]

@@ -5,7 +5,7 @@
 #include "test.h"
 
 /* Calls of report(): a test that is lost on the way is missed */
-#define NR_TESTS	74
+#define NR_TESTS	100
 
 static unsigned int nr_tests, nr_failed;
 const char *failure;
@@ -36,6 +36,14 @@ void settle(struct world *w)
 {
 	world_pass(w);
 	world_run(w, 3000);
+}
+
+/* The moves of the first plan, which the user asks for: loads count as exact */
+unsigned int ask(struct world *w)
+{
+	world_step(w, 100 * MSEC);
+	w->bal.asked = true;
+	return world_step(w, 200 * MSEC);
 }
 
 u64 rng = 1;
@@ -324,6 +332,7 @@ int main(int argc, char **argv)
 
 	printf("1..%u\n", NR_TESTS);
 	test_all_placements();
+	test_search();
 	test_topology();
 	test_placement();
 	test_average();

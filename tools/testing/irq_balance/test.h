@@ -34,12 +34,14 @@ extern u64 rng;
 void report(const char *name);
 void finish(struct world *w);
 void settle(struct world *w);
+unsigned int ask(struct world *w);
 u64 rnd(u64 below);
 void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b);
 
 void test_all_placements(void);
 void test_average(void);
 void test_placement(void);
+void test_search(void);
 void test_topology(void);
 void test_time(void);
 void test_rules(void);

@@ -61,6 +61,28 @@ static void test_averages(void)
 	report("averages");
 }
 
+static void test_minute(void)
+{
+	struct irq_balance_average avg;
+	unsigned int ms;
+
+	for (ms = 59999; ms <= 60000; ms++) {
+		/* A window far below the mean, so long after one that was far above */
+		avg = (struct irq_balance_average) { .mean = 100000000, .recent = 100000000,
+			.age_ms = 20000, .far_ms = ms - 50, .seen = true, .up = true };
+		irq_balance_average_update(&avg, 0, 50 * MSEC, 1024, true);
+		EXPECT_EQ(avg.turned, ms < 60000);
+		EXPECT_EQ(avg.run_ms, ms == 60000);
+		EXPECT_EQ(avg.far_ms, 0);
+		/* A window that is so long */
+		avg = (struct irq_balance_average) { .mean = 100000000, .recent = 100000000,
+			.age_ms = 20000, .far_ms = 60000, .seen = true };
+		irq_balance_average_update(&avg, 0, ms * MSEC, 1024, true);
+		EXPECT_EQ(avg.mean, ms < 60000 ? 25000313 : 0);
+	}
+	report("a step back within a minute is none, and a window of a minute starts anew");
+}
+
 /* The same by the description of plan.c, in floating point */
 struct model {
 	double	mean, recent, dev, run, age, run_ms, far;
@@ -179,5 +201,6 @@ static void test_average_model(void)
 void test_average(void)
 {
 	test_averages();
+	test_minute();
 	test_average_model();
 }

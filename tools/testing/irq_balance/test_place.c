@@ -589,6 +589,52 @@ static void test_preferences(void)
 	settle(&w);
 	EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, 1);
 	finish(&w);
+	/* Tasks weigh an eighth: 100 against 90 or 110 of interrupts */
+	for (i = 90; i <= 110; i += 20) {
+		world_init(&w, 3);
+		world_irq(&w, 0, 200 * MSEC);
+		world_irq(&w, 0, 190 * MSEC);
+		w.movable[0] = false;
+		w.cpus[1].tasks = 800 * MSEC;
+		w.base[2] = i * MSEC;
+		settle(&w);
+		EXPECT_EQ(w.irqs[1].cpu, i < 100 ? 2 : 1);
+		finish(&w);
+	}
+	/*
+	 * From the highest priority to the lowest, of all CPUs, is worth half of what is heavy, 20
+	 * ms/s. The difference of 5 in 20 is worth 5, and without CPU 0 it would be all there is.
+	 */
+	for (kind = 0; kind < 2; kind++) {
+		for (i = 4; i <= 6; i += 2) {
+			world_init(&w, 3);
+			w.set.heavy = 40;
+			w.cpus[0].priority = kind ? 10 : 30;
+			w.cpus[1].priority = kind ? 30 : 15;
+			w.cpus[2].priority = kind ? 25 : 10;
+			world_irq(&w, 0, 200 * MSEC);
+			world_irq(&w, 0, 190 * MSEC);
+			w.movable[0] = false;
+			w.base[1] = i * MSEC;
+			settle(&w);
+			EXPECT_EQ(w.irqs[1].cpu, i == 4 ? 1 : 2);
+			finish(&w);
+		}
+	}
+	/* Priorities do not count where CPUs differ in capacity, be it the one that it leaves */
+	for (kind = 0; kind < 3; kind++) {
+		world_init(&w, 3);
+		if (kind)
+			w.cpus[kind - 1].capacity = 1020;
+		w.cpus[2].priority = 20;
+		world_irq(&w, 0, 200 * MSEC);
+		world_irq(&w, 0, 190 * MSEC);
+		w.movable[0] = false;
+		w.base[2] = 4 * MSEC;
+		settle(&w);
+		EXPECT_EQ(w.irqs[1].cpu, kind ? 1 : 2);
+		finish(&w);
+	}
 	report("CPUs that end equally low differ by tasks, priority and hint");
 }
 
@@ -645,6 +691,40 @@ static void test_crowd(void)
 	report("light interrupts that fill a CPU are spread");
 }
 
+/* From 80 % on, of which 25 are light interrupts, these move. Before that their CPU is watched. */
+static void test_crowd_limits(void)
+{
+	unsigned int kind, i;
+	struct world w;
+
+	for (kind = 0; kind < 3; kind++) {
+		world_init(&w, 4);
+		for (i = 0; i < 25; i++)
+			world_irq(&w, 0, (i || kind != 1 ? 10 : 9) * MSEC);
+		w.base[0] = (kind == 2 ? 549 : 551) * MSEC - (kind == 0) * MSEC;
+		world_step(&w, 100 * MSEC);
+		w.bal.asked = true;
+		/* With so much history they may */
+		EXPECT_EQ(world_step(&w, 100 * MSEC) > 0, kind == 0);
+		world_run(&w, 5000);
+		EXPECT_EQ(w.bal.busy, kind == 2);
+		finish(&w);
+	}
+	/* None that has less than a sixteenth of what is heavy */
+	for (i = 0; i < 2; i++) {
+		world_init(&w, 4);
+		while (w.nr_irqs < 100)
+			world_irq(&w, 0, 5 * MSEC);
+		w.set.heavy = 80 + i;
+		w.base[0] = 400 * MSEC;
+		world_step(&w, 100 * MSEC);
+		w.bal.asked = true;
+		EXPECT_EQ(world_step(&w, 200 * MSEC) > 0, !i);
+		finish(&w);
+	}
+	report("a crowd is a quarter of a CPU that is nearly full");
+}
+
 void test_placement(void)
 {
 	test_lone();
@@ -668,4 +748,5 @@ void test_placement(void)
 	test_preferences();
 	test_toll();
 	test_crowd();
+	test_crowd_limits();
 }

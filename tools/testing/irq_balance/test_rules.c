@@ -84,6 +84,44 @@ static void test_why(void)
 	report("the status says why an interrupt stays");
 }
 
+/* Why those stay that a plan has looked at */
+static void test_why_plan(void)
+{
+	struct world w;
+	unsigned int i;
+
+	/* One that stays is where it is best, once a plan has moved another one of its CPU */
+	world_init(&w, 5);
+	for (i = 0; i < 5; i++)
+		w.cpus[i].package = i;
+	world_irq(&w, 0, 300 * MSEC);
+	only(&w, 0, 0, 1);
+	world_irq(&w, 0, 260 * MSEC);
+	only(&w, 1, 0, 2);
+	w.base[1] = 240 * MSEC;
+	/* A giant, and a worst CPU that has enough: CPU 0 is not looked at again */
+	world_irq(&w, 3, 500 * MSEC);
+	world_irq(&w, 4, 40 * MSEC);
+	only(&w, 2, 3, 3);
+	only(&w, 3, 4, 4);
+	w.base[4] = 270 * MSEC;
+	ask(&w);
+	EXPECT_EQ(w.irqs[1].cpu, 2);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_BEST);
+	finish(&w);
+	/* There is no gain that is too small for one that would be worse off elsewhere */
+	world_init(&w, 3);
+	world_irq(&w, 0, 300 * MSEC);
+	only(&w, 0, 0, 1);
+	w.base[0] = 240 * MSEC;
+	w.base[1] = 400 * MSEC;
+	ask(&w);
+	EXPECT_EQ(w.moves, 0);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_BEST);
+	finish(&w);
+	report("the status says why an interrupt stays that a plan has looked at");
+}
+
 static void test_words(void)
 {
 	EXPECT(!strcmp(irq_balance_why_name(IRQ_BALANCE_WHY_LOCALITY), "locality"));
@@ -458,6 +496,8 @@ static void test_program_limits(void)
 	w.state[0].hold = w.now + 200 * MSEC;
 	__clear_bit(0, w.mask[68]);
 	w.irqs[69].cpu = 2;
+	/* CPU 1 has room again, from now on */
+	w.cpus[1].full_until = w.now + 200 * MSEC;
 	w.bal.program = &program;
 	EXPECT_EQ(world_step(&w, 200 * MSEC), 64);
 	EXPECT_EQ(w.irqs[0].gain, 0);
@@ -504,13 +544,99 @@ static void test_vain(void)
 	EXPECT_EQ(w.moves, 2);
 	EXPECT_EQ(w.bal.vain, 0);
 	finish(&w);
+	/* That base load follows one is counted from half of what is heavy: 10 ms/s. */
+	for (i = 8; i <= 12; i += 4) {
+		world_init(&w, 3);
+		world_irq(&w, 0, 200 * MSEC);
+		w.base[0] = 100 * MSEC;
+		settle(&w);
+		world_run(&w, 60000);
+		EXPECT_EQ(w.moves, 1);
+		w.base[0] = (100 - i) * MSEC;
+		w.base[w.irqs[0].cpu] = i * MSEC;
+		world_run(&w, 200000);
+		EXPECT_EQ(w.bal.vain, i > 10);
+		/* After a step that is void, and another move has to show it */
+		EXPECT(w.state[0].follows > 0);
+		w.load[0] = 500 * MSEC;
+		world_run(&w, 1000);
+		EXPECT_EQ(w.state[0].load.mean, 500 * MSEC);
+		EXPECT_EQ(w.state[0].follows, 0);
+		world_run(&w, 20000);
+		EXPECT_EQ(w.state[0].follows, 0);
+		finish(&w);
+	}
+	/* Load that was there before it came does not count */
+	world_init(&w, 3);
+	world_irq(&w, 0, 200 * MSEC);
+	w.base[0] = 150 * MSEC;
+	w.base[1] = 50 * MSEC;
+	w.base[2] = 50 * MSEC;
+	settle(&w);
+	world_run(&w, 60000);
+	EXPECT_EQ(w.moves, 1);
+	w.base[0] = 80 * MSEC;
+	world_run(&w, 60000);
+	EXPECT_EQ(w.state[0].follows, 0);
+	finish(&w);
+	/* Where another hand put it, also if that is where it was, nothing follows. */
+	world_init(&w, 3);
+	world_irq(&w, 0, 200 * MSEC);
+	w.base[0] = 100 * MSEC;
+	settle(&w);
+	world_run(&w, 60000);
+	EXPECT_EQ(w.moves, 1);
+	i = w.irqs[0].cpu;
+	w.irqs[0].cpu = 3 - i;
+	world_run(&w, 3000);
+	w.irqs[0].cpu = i;
+	w.base[0] = 0;
+	w.base[i] = 100 * MSEC;
+	world_run(&w, 3000);
+	EXPECT_EQ(w.irqs[0].cpu, i);
+	EXPECT_EQ(w.state[0].follows, 0);
+	finish(&w);
 	report("what gained nothing is not tried again");
+}
+
+/* The gain of a move with which 100 ms/s of base load are known to go, of which @base are there */
+static u64 gain_with(u64 base, unsigned int capacity)
+{
+	struct world w;
+	u64 gain;
+
+	world_init(&w, 2);
+	w.cpus[0].capacity = capacity;
+	w.cpus[1].capacity = capacity;
+	w.base[0] = base;
+	world_irq(&w, 0, 200 * MSEC * capacity / 1024);
+	world_irq(&w, 0, 190 * MSEC * capacity / 1024);
+	w.movable[1] = false;
+	world_step(&w, 100 * MSEC);
+	w.state[0].follows = 100 * MSEC;
+	/* The gain that the machine of the tests computes is without load that follows */
+	w.bal.vain = 1;
+	w.bal.asked = true;
+	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
+	gain = w.irqs[0].gain;
+	finish(&w);
+	return gain;
+}
+
+static void test_follows(void)
+{
+	EXPECT_EQ(gain_with(100 * MSEC, 1024), 190 * MSEC);
+	EXPECT_EQ(gain_with(100 * MSEC, 512), 190 * MSEC);
+	/* No more than there is */
+	EXPECT_EQ(gain_with(0, 1024), 190 * MSEC);
+	report("what follows an interrupt goes where it goes");
 }
 
 void test_rules(void)
 {
 	test_words();
 	test_why();
+	test_why_plan();
 	test_rest();
 	test_rest_times();
 	test_void_rest();
@@ -521,4 +647,5 @@ void test_rules(void)
 	test_program();
 	test_program_limits();
 	test_vain();
+	test_follows();
 }

@@ -331,6 +331,15 @@ static void test_nowhere(void)
 	EXPECT_EQ(w.state[0].load.age_ms, age + 100);
 	EXPECT(w.state[0].heavy);
 	finish(&w);
+	/* It is no load of any CPU. */
+	world_init(&w, 2);
+	world_irq(&w, 0, 300 * MSEC);
+	world_irq(&w, 1, 300 * MSEC);
+	settle(&w);
+	w.irqs[1].cpu = 2;
+	world_run(&w, 20000);
+	EXPECT_EQ(w.moves, 0);
+	finish(&w);
 	report("an interrupt that has no CPU");
 }
 
@@ -449,6 +458,7 @@ static void test_pace(void)
 	world_step(&w, 50 * MSEC);
 	EXPECT_EQ(w.bal.next, w.now + 50 * MSEC);
 	world_step(&w, 50 * MSEC);
+	EXPECT_EQ(w.bal.next, w.now + 50 * MSEC);
 	world_step(&w, 50 * MSEC);
 	/* There are no alarms for a while after one for nothing: a timer ends that. */
 	EXPECT_EQ(w.state[0].alarm.quantum, 0);
@@ -458,6 +468,114 @@ static void test_pace(void)
 	EXPECT_EQ(w.bal.next, IRQ_BALANCE_NO_TIMER);
 	finish(&w);
 	report("it looks when there is something to see");
+}
+
+/* While a load swings a pass comes after four intervals at the latest, then after forty */
+static void test_pace_swings(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 300 * MSEC);
+	settle(&w);
+	for (i = 0; i < 60; i++) {
+		w.load[0] = (i % 2 ? 150 : 450) * MSEC;
+		world_run(&w, 2000);
+		if (i > 10)
+			EXPECT(w.bal.interval_ms <= 200);
+	}
+	EXPECT_EQ(w.bal.interval_ms, 200);
+	w.load[0] = 300 * MSEC;
+	world_run(&w, 120000);
+	EXPECT_EQ(w.bal.interval_ms, 2000);
+	/* By more than an eighth of it */
+	world_step(&w, 100 * MSEC);
+	for (i = 0; i < 2; i++) {
+		w.state[0].load.dev = w.state[0].load.mean / 8 + i;
+		world_pass(&w);
+		EXPECT_EQ(w.bal.swings, i);
+	}
+	w.state[0].load.dev = 0;
+	world_run(&w, 120000);
+	EXPECT_EQ(w.bal.interval_ms, 2000);
+	/* Another one gets heavy, slowly */
+	world_irq(&w, 1, 19 * MSEC);
+	world_run(&w, 120000);
+	EXPECT_EQ(w.bal.interval_ms, 2000);
+	w.state[1].load.mean = 25 * MSEC;
+	world_pass(&w);
+	EXPECT_EQ(w.bal.interval_ms, 50);
+	finish(&w);
+	report("it looks more often while a load swings, and when one gets heavy");
+}
+
+/* After each alarm for nothing they are off for longer, until one leads to a move */
+static void test_false_alarms(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 3 * MSEC);
+	world_irq(&w, 0, 3 * MSEC);
+	world_pass(&w);
+	for (i = 1; i < 8; i++) {
+		w.bal.kicked = true;
+		world_step(&w, 5000 * MSEC);
+		EXPECT_EQ(w.bal.calm, w.now + (125ULL << min(i, 5U)) * MSEC);
+	}
+	w.load[0] = 300 * MSEC;
+	w.load[1] = 300 * MSEC;
+	EXPECT_EQ(world_run(&w, 10000), 1);
+	EXPECT_EQ(w.bal.calm, 0);
+	w.bal.kicked = true;
+	world_step(&w, 100 * MSEC);
+	EXPECT_EQ(w.bal.calm, w.now + 250 * MSEC);
+	finish(&w);
+	report("alarms for nothing are off for ever longer, until one leads to a move");
+}
+
+static bool near(u64 a, u64 b)
+{
+	return max(a, b) - min(a, b) <= b / 1000;
+}
+
+/* The load from which on a pass starts at once, ns/s: of one of @load on a CPU of that capacity */
+static u64 alarm_of(u64 load, unsigned int capacity)
+{
+	const struct irq_balance_alarm *alarm;
+	struct world w;
+	u64 level = 0;
+
+	world_init(&w, 1);
+	w.cpus[0].capacity = capacity;
+	world_irq(&w, 0, load);
+	world_step(&w, 100 * MSEC);
+	world_step(&w, 200 * MSEC);
+	/* In windows that have a sixteenth of a second of that load, if these are not too short */
+	alarm = &w.state[0].alarm;
+	if (alarm->quantum)
+		level = (u64)IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL / alarm->limit;
+	EXPECT(!level || near(alarm->quantum, max(level / 16, IRQ_LOAD_QUANTUM)));
+	finish(&w);
+	return level;
+}
+
+static void test_alarm(void)
+{
+	/* A quarter more than a heavy one has */
+	EXPECT(near(alarm_of(100 * MSEC, 1024), 125 * MSEC));
+	EXPECT(near(alarm_of(100 * MSEC, 512), 250 * MSEC));
+	EXPECT_EQ(alarm_of(400 * MSEC, 512), 0);
+	EXPECT(near(alarm_of(792 * MSEC, 1024), 990 * MSEC));
+	EXPECT_EQ(alarm_of(800 * MSEC, 1024), 0);
+	/* When a light one gets heavy, or has half of that */
+	EXPECT(near(alarm_of(3 * MSEC, 1024), 10 * MSEC));
+	EXPECT(near(alarm_of(12 * MSEC, 1024), 15 * MSEC));
+	EXPECT(near(alarm_of(18 * MSEC, 1024), 20 * MSEC));
+	EXPECT(near(alarm_of(3 * MSEC, 256), 40 * MSEC));
+	report("an alarm is a load that is a quarter more, or gets heavy");
 }
 
 static void test_measure(void)
@@ -559,6 +677,9 @@ void test_time(void)
 	test_night();
 	test_step_500ms();
 	test_pace();
+	test_pace_swings();
+	test_false_alarms();
+	test_alarm();
 	test_measure();
 	test_late();
 }

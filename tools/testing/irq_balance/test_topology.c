@@ -24,20 +24,22 @@ static void test_lone_faster(void)
 
 static void test_lone_home(void)
 {
+	unsigned int i, node;
 	struct world w;
-	unsigned int i;
 
-	world_init(&w, 8);
-	for (i = 0; i < 8; i++)
-		w.cpus[i].node = i / 4;
-	i = world_irq(&w, 0, 200000000);
-	w.irqs[i].node = 1;
-	settle(&w);
-	EXPECT_EQ(w.moves, 1);
-	EXPECT(w.irqs[i].cpu >= 4);
-	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_LOCALITY);
-	EXPECT_EQ(world_run(&w, 60000), 0);
-	finish(&w);
+	for (node = 0; node < 2; node++) {
+		world_init(&w, 8);
+		for (i = 0; i < 8; i++)
+			w.cpus[i].node = i / 4;
+		i = world_irq(&w, node ? 0 : 7, 200000000);
+		w.irqs[i].node = node;
+		settle(&w);
+		EXPECT_EQ(w.moves, 1);
+		EXPECT_EQ(w.irqs[i].cpu / 4, node);
+		EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_LOCALITY);
+		EXPECT_EQ(world_run(&w, 60000), 0);
+		finish(&w);
+	}
 	report("lone heavy interrupt goes home to its node once");
 }
 
@@ -551,6 +553,89 @@ static void test_thousandth(void)
 	report("packages are compared in thousandths of a CPU");
 }
 
+/* Whether two CPUs share a node (level 0), a package, a cache, or a core */
+static bool share(const struct world *w, unsigned int level, unsigned int a, unsigned int b)
+{
+	const struct irq_balance_cpu *x = &w->cpus[a], *y = &w->cpus[b];
+
+	return x->node == y->node && (level < 1 || x->package == y->package) &&
+	       (level < 2 || x->llc == y->llc) && (level < 3 || x->core == y->core);
+}
+
+/* The share of interrupts and tasks in the domain of a CPU, without that of the one that moves */
+static u64 shared_load(const struct world *w, unsigned int level, unsigned int cpu,
+		       unsigned int *nr)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0, *nr = 0; i < w->nr_cpus; i++) {
+		if (!share(w, level, i, cpu))
+			continue;
+		sum += w->cpus[i].load + w->cpus[i].tasks / 8 - (i ? 0 : 600 * MSEC);
+		*nr += w->cpus[i].usable;
+	}
+	return sum >> 20;
+}
+
+/* Whether a CPU is better than another one: node, package, cache, core, and it have to do less */
+static bool shares_less(const struct world *w, unsigned int a, unsigned int b)
+{
+	const struct irq_balance_cpu *x = &w->cpus[a], *y = &w->cpus[b];
+	unsigned int level, m, n;
+	u64 mine, others;
+
+	for (level = 0; level < 4; level++) {
+		if (share(w, level, a, b))
+			continue;
+		mine = shared_load(w, level, a, &m);
+		others = shared_load(w, level, b, &n);
+		/* Either may be taken of two that are equal */
+		return mine * n < others * m;
+	}
+	return x->load + x->tasks / 8 < y->load + y->tasks / 8;
+}
+
+/* An interrupt leaves CPU 0, all others end low enough with it: a model says which one is taken */
+static void test_shared_model(void)
+{
+	unsigned int seed, i, n, divisor[4], tasks;
+	struct world w;
+
+	for (seed = 1; seed <= 400 && !failure; seed++) {
+		rng = seed * 2654435761ULL + 88172645463325252ULL;
+		for (i = 0; i < 8; i++)
+			rnd(2);
+		n = 3 + rnd(14);
+		tasks = rnd(3) ? 96 : 0;
+		world_init(&w, n);
+		divisor[3] = 1 + rnd(3);
+		for (i = 3; i-- > 0;)
+			divisor[i] = divisor[i + 1] * (1 + rnd(3));
+		for (i = 0; i < n; i++) {
+			w.cpus[i].node = i / divisor[0];
+			w.cpus[i].package = i / divisor[1];
+			w.cpus[i].llc = i / divisor[2];
+			w.cpus[i].core = i / divisor[3];
+			w.cpus[i].usable = !i || rnd(8);
+			w.base[i] = rnd(3) ? rnd(29) * MSEC : 0;
+			w.cpus[i].tasks = i ? rnd(3) * tasks * MSEC : 1000 * MSEC;
+		}
+		world_irq(&w, 0, 600 * MSEC);
+		world_irq(&w, 0, 600 * MSEC);
+		w.movable[1] = false;
+		for (i = 0; i < n && seed % 2; i++) {
+			if (i && !rnd(3))
+				__clear_bit(i, w.mask[0]);
+		}
+		ask(&w);
+		for (i = 1; i < n; i++)
+			EXPECT(!world_may(&w, 0, i) || !shares_less(&w, i, w.irqs[0].cpu));
+		finish(&w);
+	}
+	report("of CPUs that end equally low the one that shares least is taken");
+}
+
 /* Two on siblings, or in one package, while another core or package is idle: one move, then rest */
 static void test_company(void)
 {
@@ -594,6 +679,161 @@ static void test_company(void)
 	report("heavy interrupts on siblings, or in one package, are separated");
 }
 
+/* Those that are away from a node that is full, and share a CPU, are separated where they are */
+static void test_node_away(void)
+{
+	unsigned int node, i;
+	struct world w;
+
+	for (node = 0; node < 2; node++) {
+		world_init(&w, 4);
+		for (i = 0; i < 4; i++) {
+			w.cpus[i].package = i;
+			w.cpus[i].node = i / 2;
+			w.base[i] = (i / 2 == node ? 700 : 0) * MSEC;
+		}
+		for (i = 0; i < 2; i++) {
+			world_irq(&w, node ? 0 : 2, 300 * MSEC);
+			w.irqs[i].node = node;
+		}
+		EXPECT_EQ(ask(&w), 1);
+		EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, node ? 1 : 5);
+		finish(&w);
+	}
+	report("what its node has no room for is balanced on the others");
+}
+
+/* The driver's hint does not count if the node holds the interrupt */
+static void test_node_hint(void)
+{
+	unsigned int hint, i;
+	struct world w;
+
+	for (hint = 1; hint < 4; hint++) {
+		world_init(&w, 4);
+		for (i = 0; i < 4; i++)
+			w.cpus[i].node = i / 3;
+		world_irq(&w, 0, 300 * MSEC);
+		world_irq(&w, 0, 290 * MSEC);
+		w.movable[1] = false;
+		w.irqs[0].node = 0;
+		w.irqs[0].hint = 1 + hint;
+		EXPECT_EQ(ask(&w), 1);
+		EXPECT_EQ(w.irqs[0].cpu, hint == 3 ? 1 : hint);
+		finish(&w);
+	}
+	report("a hint counts inside the node only");
+}
+
+/* To the ns/s: a quarter of the load of siblings, an eighth of that of the package */
+static void test_company_weight(void)
+{
+	unsigned int kind, i;
+	struct world w;
+
+	for (kind = 0; kind < 4; kind++) {
+		world_init(&w, 4);
+		for (i = 0; i < 4; i++) {
+			w.cpus[i].package = kind < 2 ? 0 : i / 2;
+			w.cpus[i].llc = w.cpus[i].package;
+			w.cpus[i].core = kind < 2 ? i / 2 : i;
+		}
+		world_irq(&w, 0, 500 * MSEC);
+		/*
+		 * 200 weigh 50 on a sibling, and 25 on another core; 25 in the package, and nothing
+		 * outside. A gain is 25.
+		 */
+		w.base[1] = 200 * MSEC - (kind % 2 ? 0 : 8);
+		EXPECT_EQ(ask(&w), kind % 2);
+		finish(&w);
+	}
+	report("siblings weigh a quarter, other cores of the package an eighth");
+}
+
+/* 500 leave a CPU whose neighbour has 400 for one that has so much */
+static unsigned int company_end(u64 load)
+{
+	unsigned int i, moves;
+	struct world w;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++) {
+		w.cpus[i].package = i / 2;
+		w.cpus[i].llc = i / 2;
+	}
+	world_irq(&w, 0, 500 * MSEC);
+	w.base[1] = 400 * MSEC;
+	w.base[2] = load;
+	w.base[3] = load;
+	moves = ask(&w);
+	finish(&w);
+	return moves;
+}
+
+/* The same where loads may be off: that of the interrupt, and the base loads of both CPUs */
+static unsigned int company_error(u64 own, u64 here, u64 there)
+{
+	unsigned int i, moves;
+	struct world w;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++) {
+		w.cpus[i].package = i / 2;
+		w.cpus[i].llc = i / 2;
+	}
+	world_irq(&w, 0, 500 * MSEC);
+	world_irq(&w, 1, 500 * MSEC);
+	w.movable[0] = false;
+	w.movable[1] = false;
+	world_step(&w, 100 * MSEC);
+	world_step(&w, 200 * MSEC);
+	w.movable[0] = true;
+	w.state[0].load.age_ms = 1000000;
+	w.state[0].load.dev = own / 3;
+	for (i = 0; i < 4; i++) {
+		w.cpus[i].base.age_ms = 1000000;
+		w.cpus[i].base.dev = i == 0 ? here / 3 : i == 1 ? 0 : there / 3;
+	}
+	moves = world_pass(&w);
+	finish(&w);
+	return moves;
+}
+
+static void test_company_gain(void)
+{
+	/* Half of a gain, which is 25 */
+	EXPECT_EQ(company_end(12500000), 1);
+	EXPECT_EQ(company_end(12500010), 0);
+	/* 62.5 is the weight, of which 25 have to be gained: that leaves 37.5 */
+	EXPECT_EQ(company_error(200 * MSEC, 0, 0), 1);
+	EXPECT_EQ(company_error(0, 37 * MSEC, 0), 1);
+	EXPECT_EQ(company_error(0, 38 * MSEC, 0), 0);
+	EXPECT_EQ(company_error(0, 0, 37 * MSEC), 1);
+	EXPECT_EQ(company_error(0, 0, 38 * MSEC), 0);
+	EXPECT_EQ(company_error(0, 30 * MSEC, 30 * MSEC), 0);
+	report("what is separated ends with little more, and gains for sure");
+}
+
+/* Of two that end equally low the faster one is taken, if there is no better one */
+static void test_equal_faster(void)
+{
+	struct world w;
+
+	world_init(&w, 4);
+	w.cpus[1].capacity = 900;
+	w.base[1] = 2 * MSEC;
+	w.base[2] = 2 * MSEC;
+	world_irq(&w, 0, 300 * MSEC);
+	world_irq(&w, 0, 40 * MSEC);
+	w.movable[0] = false;
+	/* Where least is done it may not go */
+	__clear_bit(3, w.mask[1]);
+	EXPECT_EQ(ask(&w), 1);
+	EXPECT_EQ(w.irqs[1].cpu, 2);
+	finish(&w);
+	report("of two that end equally low the faster one is taken");
+}
+
 /* Energy: a few per cent wake no faster CPU, and next to nothing is left where it is */
 static void test_little(void)
 {
@@ -609,6 +849,14 @@ static void test_little(void)
 		moves = world_run(&w, 60000) + w.moves;
 		/* 109 ms/s are a quarter of the slow CPU */
 		EXPECT_EQ(moves, load >= 125);
+		finish(&w);
+	}
+	/* A quarter of a CPU of half the capacity, to the ns/s */
+	for (load = 0; load < 2; load++) {
+		world_init(&w, 2);
+		w.cpus[0].capacity = 512;
+		world_irq(&w, 0, 125 * MSEC - 1000 + 1000 * load);
+		EXPECT_EQ(ask(&w), load);
 		finish(&w);
 	}
 	for (load = 20; load <= 21; load++) {
@@ -643,6 +891,12 @@ void test_topology(void)
 	test_odroid();
 	test_nine();
 	test_thousandth();
+	test_shared_model();
 	test_company();
+	test_node_away();
+	test_node_hint();
+	test_company_weight();
+	test_company_gain();
+	test_equal_faster();
 	test_little();
 }
