@@ -54,15 +54,16 @@ def compiled(out, name):
     return path
 
 
-def run(kernel, out, cpus, ways, windows, rounds):
+def run(kernel, out, cpus, ways, windows, rounds, measure):
     """[(way, window, {figures of a round})]"""
     os.makedirs(out, exist_ok=True)
     if os.path.exists(out + '/ask'):
         os.remove(out + '/ask')
-    port, seconds = ports(), 20 + rounds * sum(1 + (7 if way in ('on', 'observe', 'alone') else 4) * len(windows) for way in ways)
+    port, seconds = ports(), 20 + rounds * sum(1 + (measure + (4 if way in ('on', 'observe', 'alone') else 1)) * len(windows) for way in ways)
     print('booting %d CPUs of %d MIPS and %d cards: %d rounds take about %d s' % (cpus, MIPS, CARDS, rounds, seconds), flush=True)
     client = subprocess.Popen([compiled(out, 'client'), out, *port], stdout=subprocess.PIPE, text=True)
-    command = [HERE + '/table/in-guest', compiled(out, 'mover'), str(rounds), ','.join(map(str, windows)), ','.join(ways)]
+    command = [HERE + '/table/in-guest', compiled(out, 'mover'), str(rounds), ','.join(map(str, windows)), ','.join(ways),
+               str(measure)]
     guest = subprocess.Popen([HERE + '/../guest', '--mips', str(MIPS), '--mem', '1G', '--share', out,
                               '--timeout', str(100 + 2 * seconds), '--append', 'irqbalance=off', *(['--smp', '4'] if cpus == 4 else []),
                               '--qemu-args', ' '.join(card(i, port) for i in range(CARDS)), kernel, '--', *command])
@@ -146,6 +147,7 @@ def main():
     parser.add_argument('--ways', type=names, default=WAYS, help='those to measure, of %s (all but alone)' % ','.join(NAMES))
     parser.add_argument('--cpus', type=int, choices=(4, 8), default=8, help='8 in 2 packages, or 4, one for each card (8)')
     parser.add_argument('--rounds', type=count, default=5, help='of each; the table has medians (5)')
+    parser.add_argument('--seconds', type=count, default=3, help='that each round of a way and a window is measured (3)')
     parser.add_argument('--json', metavar='FILE', help='write the medians, and the figures of each round, there')
     parser.add_argument('--result', metavar='FILE', help='set its key table2003 to the medians, and keep the others')
     args = parser.parse_args()
@@ -156,7 +158,7 @@ def main():
     for name in filter(None, (args.json, args.result)):
         if not os.access(os.path.dirname(os.path.abspath(name)), os.W_OK):
             parser.error('cannot write %s: name a file in a directory that is there' % name)
-    found = run(args.kernel, os.path.abspath(args.out), args.cpus, args.ways, args.windows, args.rounds)
+    found = run(args.kernel, os.path.abspath(args.out), args.cpus, args.ways, args.windows, args.rounds, args.seconds)
     result = summary(found, args.ways, args.windows)
     table(result, args.ways)
     if args.json:
