@@ -3,7 +3,7 @@
  * DOC: irq-load
  *
  * Two clock readings around each handler would be felt at a hundred thousand interrupts
- * per second, and at a thousand on a small board. So only samples are timed, 50 to 100 per
+ * per second, and at a thousand on a small board. So only samples are timed, 25 to 50 per
  * second and interrupt at any rate, and each stands for the events since the one before::
  *
  *   handlers	handle_irq_event() counts down beside desc->lock; the interrupt that
@@ -43,14 +43,14 @@
 #include "internals.h"
 
 /* The mean of a CPU's handlers covers the last one or two of these intervals */
-#define IRQ_LOAD_MEAN_NS	NSEC_PER_SEC
+#define IRQ_LOAD_MEAN_NS	(2ULL * NSEC_PER_SEC)
 
 DEFINE_STATIC_KEY_FALSE(irq_load_key);
 DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
 
 /*
- * After a start, and when a load rises, samples are this many times closer for a second, and
- * not again for ten: something has to be decided then
+ * For two seconds after a start, and half a second when a load rises, samples are this many times
+ * closer, and not again for ten: something has to be decided then
  */
 #define IRQ_LOAD_HURRY		8
 static unsigned long irq_load_hurry_from, irq_load_hurry_for;
@@ -136,7 +136,7 @@ static void irq_load_rose(struct irq_work *work)
 {
 	irq_work_queue(work);
 	if (jiffies - READ_ONCE(irq_load_hurry_from) > 10 * HZ) {
-		WRITE_ONCE(irq_load_hurry_for, HZ);
+		WRITE_ONCE(irq_load_hurry_for, HZ / 2);
 		WRITE_ONCE(irq_load_hurry_from, jiffies);
 	}
 }

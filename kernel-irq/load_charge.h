@@ -13,15 +13,15 @@
 #include <linux/types.h>
 
 /* Samples of an interrupt, and of a CPU's polls and other softirqs, are about that far apart */
-#define IRQ_LOAD_SAMPLE_NS	20000000ULL
-#define IRQ_LOAD_POLL_NS	10000000ULL
-#define IRQ_LOAD_BASE_NS	40000000ULL
+#define IRQ_LOAD_SAMPLE_NS	40000000ULL
+#define IRQ_LOAD_POLL_NS	16000000ULL
+#define IRQ_LOAD_BASE_NS	80000000ULL
 /* An interrupt without a sample for this long has become rare */
 #define IRQ_LOAD_RARE_NS	(4 * IRQ_LOAD_SAMPLE_NS)
 /* Two samples per second at four million events per second would be 2^21 */
 #define IRQ_LOAD_MAX_STRATUM	65536U
 /* Most time that may be charged later than it was spent */
-#define IRQ_LOAD_CARRY_NS	32000000U
+#define IRQ_LOAD_CARRY_NS	64000000U
 /* Charged time after which a window closes, see irq_load_rises() */
 #define IRQ_LOAD_QUANTUM	2000000U
 /* A sample that is this many times the mean is unusual, unless the one before was, too */

@@ -532,7 +532,7 @@ static void one_long_run_changes_no_mean(struct kunit *test)
 	guard(migrate)();
 	c = this_cpu_ptr(&irq_load_cpu);
 	fake->hard_us = 20;
-	fake_raise(fake, 40000);
+	fake_raise(fake, 80000);
 	before = div64_u64(c->mean_ns, c->mean_nr);
 	KUNIT_ASSERT_GT(test, fake->desc->load->hard.sampler.stratum, 1);
 
@@ -541,7 +541,7 @@ static void one_long_run_changes_no_mean(struct kunit *test)
 		fake->desc->load_skip = 0;
 	fake_raise(fake, 1);
 	KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), 10 * MS);
-	/* It stands for 20 ms of the last one or two seconds, with four times the mean */
+	/* It stands for 40 ms of the last seconds, with four times the mean */
 	KUNIT_EXPECT_LE(test, div64_u64(c->mean_ns, c->mean_nr), before + before / 5);
 }
 

@@ -44,10 +44,11 @@ static struct {
 	struct device			*parent;	/* referenced */
 	unsigned int			cpu;
 	unsigned long			next;		/* jiffies before which there is no other */
-} irq_load_wanted;
+} irq_load_wanted = { .next = INITIAL_JIFFIES };
 
-/* Jiffies of the last poll by a task that was marked */
-static DEFINE_PER_CPU(unsigned long, irq_load_marked);
+/* Jiffies of the last poll by a task that was marked, by the hash of the instance */
+#define IRQ_LOAD_MARKED_BITS	3
+static DEFINE_PER_CPU(u32 [BIT(IRQ_LOAD_MARKED_BITS)], irq_load_marked);
 
 /* The slot of an instance, or one that it may have; NULL if the others have votes */
 static struct irq_load_napi *irq_load_slot(const struct napi_struct *napi, bool take)
@@ -189,19 +190,20 @@ void irq_load_napi_guess(const struct napi_struct *napi)
 void irq_load_mark_polled(const struct napi_struct *napi)
 {
 	unsigned int irq = this_cpu_read(irq_load_cpu.handling);
+	u32 hash = hash_ptr(napi, IRQ_LOAD_MARKED_BITS), now = jiffies;
 	struct irq_load_line *line;
 
 	if (unlikely(irq))
 		irq_load_napi_vote(napi, irq);
-	if (!time_after(jiffies, this_cpu_read(irq_load_marked)))
+	if (this_cpu_read(irq_load_marked[hash]) == now)
 		return;
 
 	guard(rcu)();
 	irq = irq_load_napi_irq(napi);
 	line = irq ? irq_load_get_line(irq) : NULL;
 	if (line) {
-		irq_load_count_polled(line, jiffies);
-		this_cpu_write(irq_load_marked, jiffies);
+		irq_load_count_polled(line, now);
+		this_cpu_write(irq_load_marked[hash], now);
 	}
 }
 

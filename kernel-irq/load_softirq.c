@@ -28,7 +28,7 @@
  * Half of the claims and runs of a softirq are forgotten in this time. In less there are too few
  * samples: each time that the claims fall short of the runs by chance counts as base load.
  */
-#define IRQ_LOAD_HALF_NS	(2ULL * NSEC_PER_SEC)
+#define IRQ_LOAD_HALF_NS	(4ULL * NSEC_PER_SEC)
 
 /* Claims are in parts of a run */
 #define IRQ_LOAD_RUN		16

@@ -153,6 +153,9 @@ static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_i
 	}
 
 	entry->moving = true;
+	/* The next pass collects why it failed at once */
+	if (ret && ret != -EINPROGRESS)
+		return;
 	irq_balance_map.moves[irq->reason]++;
 	trace_irq_balance_move(irq);
 }

@@ -161,7 +161,7 @@ static void irq_balance_put(struct irq_balance_work *w, struct irq_balance_item 
 }
 
 /* The same, so that it can be taken back */
-static void irq_balance_move(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
+static void irq_balance_try(struct irq_balance_work *w, struct irq_balance_item *it, u32 pos)
 {
 	w->trail[w->nr_trail++] = (struct irq_balance_trace) { it, it->place };
 	irq_balance_put(w, it, pos);
@@ -200,7 +200,6 @@ void irq_balance_home(struct irq_balance_work *w)
 	for (pos = 0; pos < w->nr_cpus; pos++)
 		w->slots[pos].before = w->slots[pos].load;
 	w->nr_moved = 0;
-	w->nr_trail = 0;
 }
 
 /* Whether the domain of one CPU is busier than that of another, CPU for CPU */
@@ -344,7 +343,7 @@ static bool irq_balance_make_room(struct irq_balance_work *w, u32 from, u64 limi
 			to = irq_balance_pick_within(w, it, limit);
 			if (to == IRQ_BALANCE_NOWHERE)
 				continue;
-			irq_balance_move(w, it, to);
+			irq_balance_try(w, it, to);
 			return true;
 		}
 		for (to = it->first; to < it->end; to++) {
@@ -352,7 +351,7 @@ static bool irq_balance_make_room(struct irq_balance_work *w, u32 from, u64 limi
 			if (to == from || irq_balance_floor(w, it, to) > limit ||
 			    !irq_balance_may(w, it, to))
 				continue;
-			irq_balance_move(w, it, to);
+			irq_balance_try(w, it, to);
 			if (irq_balance_make_room(w, to, limit, moves - 1))
 				return true;
 			irq_balance_take_back(w, mark);
@@ -391,7 +390,7 @@ static unsigned int irq_balance_clear(struct irq_balance_work *w, u32 pos, u64 l
 		}
 		if (to == IRQ_BALANCE_NOWHERE || moves + 1 >= most || w->spent > w->until)
 			return most;
-		irq_balance_move(w, best, to);
+		irq_balance_try(w, best, to);
 	}
 	return moves;
 }
@@ -425,7 +424,7 @@ static bool irq_balance_make_way(struct irq_balance_work *w, u32 from, u64 limit
 			if (to == from || !irq_balance_may(w, it, to) ||
 			    irq_balance_end(w, it, to) + slot->fixed > limit + slot->load)
 				continue;
-			irq_balance_move(w, it, to);
+			irq_balance_try(w, it, to);
 			moves = 1 + irq_balance_clear(w, to, limit, most - 1, it);
 			irq_balance_take_back(w, mark);
 			if (moves < most) {
@@ -440,7 +439,7 @@ static bool irq_balance_make_way(struct irq_balance_work *w, u32 from, u64 limit
 	/* The same once more */
 	w->until = ~0U;
 	if (best)
-		irq_balance_move(w, best, where);
+		irq_balance_try(w, best, where);
 	irq_balance_clear(w, best ? where : from, limit, many, best);
 	return true;
 }
@@ -483,7 +482,7 @@ static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 	}
 	if (!best)
 		return false;
-	irq_balance_move(w, best, where);
+	irq_balance_try(w, best, where);
 	return true;
 }
 

@@ -326,7 +326,7 @@ static int irq_balance_heavier(const void *a, const void *b)
 }
 
 /* Takes in the CPUs, and adds up what each has to do */
-static void irq_balance_collect_cpus(struct irq_balance *bal, u64 now)
+static void irq_balance_take_cpus(struct irq_balance *bal, u64 now)
 {
 	struct irq_balance_work *w = bal->work;
 	const struct irq_balance_irq *irq;
@@ -365,7 +365,7 @@ static void irq_balance_collect_cpus(struct irq_balance *bal, u64 now)
 }
 
 /* Sorts the interrupts into what may be moved and what is given */
-static void irq_balance_collect(struct irq_balance *bal, u64 now)
+static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 {
 	struct irq_balance_work *w = bal->work;
 	struct irq_balance_irq *irq;
@@ -505,7 +505,7 @@ static u64 irq_balance_without_wait(const struct irq_balance_work *w, u32 pos)
 }
 
 /* Asks for the moves of the placement */
-static void irq_balance_publish(struct irq_balance *bal)
+static void irq_balance_ask_all(struct irq_balance *bal)
 {
 	struct irq_balance_work *w = bal->work;
 	struct irq_balance_item *it;
@@ -599,10 +599,10 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 		changes |= irq_balance_measure(bal, elapsed, &irqs[i]);
 		irq_balance_arrive(bal, now, &irqs[i]);
 	}
-	irq_balance_collect_cpus(bal, now);
-	irq_balance_collect(bal, now);
+	irq_balance_take_cpus(bal, now);
+	irq_balance_take_irqs(bal, now);
 	irq_balance_place(w);
-	irq_balance_publish(bal);
+	irq_balance_ask_all(bal);
 	if (bal->program) {
 		/* Its moves have no gain that is known */
 		bal->after = bal->before;
