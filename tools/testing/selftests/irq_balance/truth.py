@@ -35,8 +35,8 @@ LIMITS = {'sampled': 5}
 RATE_PERCENT = 20
 # The witness of napi counts what its probes and the samples take, too
 PROBED_PERCENT = 5
-# NAPI of several interrupts shares the samples of its CPU: there are few of each in so many seconds
-POLLS_PERCENT, POLLS_SECONDS = 15, 6
+# Interrupts whose polls share a CPU share its samples: at 50 polls per second there are few of each
+FEW, FEW_PERCENT, FEW_SECONDS = ('several', 'naming'), 15, 6
 # Smaller loads are not compared: they are all overhead
 FLOOR = 0.01
 
@@ -140,8 +140,8 @@ def compare(case, found, wrong=False):
         ratios = [mapped / witness for _, mapped, witness in pairs]
         middle = statistics.median(ratios)
         percent = min(PERCENT, LIMITS.get(case, PERCENT)) + (PROBED_PERCENT if case == 'napi' else 0)
-        if name.startswith('soft of'):
-            percent = POLLS_PERCENT
+        if case in FEW and name.startswith('soft of'):
+            percent = FEW_PERCENT
         within = abs(middle - 1) * 100 <= percent
         share = statistics.median(witness / 1e7 / s for s, _, witness in pairs)
         result(within != wrong, '%s: %s, load map / witness %.3f, %.1f %% of a CPU' % (case, name, middle, share),
@@ -189,7 +189,7 @@ def against_account(case, work, total=False, wrong=False, each=('hard', 'thread'
                 pairs['%s of interrupt %d' % (kind, irq)] = [
                     maps[irq][kind], sum(burnt[kind] for i, burnt, _ in rows if i == irq)]
         return pairs
-    found = windows(snapshot, max(SECONDS, POLLS_SECONDS) if 'soft' in each else SECONDS)
+    found = windows(snapshot, max(SECONDS, FEW_SECONDS) if case in FEW else SECONDS)
     shown = rates() if case == 'hard' else {}
     write(HERE + 'run', 0)
     compare(case, found, wrong)
