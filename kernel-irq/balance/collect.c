@@ -241,30 +241,37 @@ static u64 irq_balance_toll(struct irq_desc *desc, u64 now)
 	return entry->toll;
 }
 
-/* Returns whether the interrupt is one for the planner */
-static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
+/* Whether the planner gets the interrupt, which has its state then */
+static bool irq_balance_is_collected(struct irq_desc *desc)
 {
-	struct irq_balance_entry *entry;
+	/* Without a load it never happened, or is of a kind that is not measured */
+	if (!READ_ONCE(desc->load) && !data_race(irq_desc_is_chained(desc)))
+		return false;
+	return irq_balance_alloc(desc);
+}
+
+static void irq_balance_collect_irq(struct irq_balance_map *map, struct irq_desc *desc,
+				    struct irq_balance_irq *irq, u64 now)
+{
+	bool chained = data_race(irq_desc_is_chained(desc)), carries;
+	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	const struct cpumask *affinity;
 	struct irq_load load;
 
-	/* Without a load it never happened, or is of a kind that is not measured */
-	entry = READ_ONCE(desc->load) ? irq_balance_alloc(desc) : NULL;
-	if (!entry)
-		return false;
+	carries = chained && irq_balance_carries(map, irq, &load);
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	irq_balance_collect_result(desc, now);
-	irq_load_peek(desc, &load);
+	if (!chained)
+		irq_load_peek(desc, &load);
+	entry->mover.carries = carries;
 	affinity = irq_balance_mask(desc);
 
-	irq->irq = irq_desc_get_irq(desc);
 	irq->node = irq_desc_get_node(desc);
 	irq->cpu = irq_balance_load_cpu(desc, &load);
 	irq->soft = load.soft_ns;
 	irq->thread = load.thread_ns;
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
-	irq->state = &entry->state;
 	irq->toll = irq_balance_toll(desc, now);
 	irq->hint = desc->affinity_hint ? cpumask_first(desc->affinity_hint) + 1 : 0;
 
@@ -273,7 +280,6 @@ static bool irq_balance_collect_irq(struct irq_desc *desc, struct irq_balance_ir
 	irq->status = irq_balance_status(desc, &irq_balance_map.usable);
 	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
 	irq->waits = BIT(irq->status) & IRQ_BALANCE_WAITS;
-	return true;
 }
 
 int irq_balance_grow(struct irq_balance_map *map)
@@ -301,8 +307,8 @@ int irq_balance_grow(struct irq_balance_map *map)
 /* Fill the map with the CPUs, @topology: also how they are grouped, and the interrupts */
 void irq_balance_collect(struct irq_balance_map *map, u64 now, bool topology)
 {
+	unsigned int irq = 0, i;
 	struct irq_desc *desc;
-	unsigned int irq = 0;
 
 	lockdep_assert_held(&irq_balance_pass_mutex);
 	lockdep_assert_cpus_held();
@@ -318,9 +324,17 @@ void irq_balance_collect(struct irq_balance_map *map, u64 now, bool topology)
 			irq_desc_put_ref(desc);
 			break;
 		}
-		if (irq_balance_collect_irq(desc, &map->irqs[map->nr], now))
-			map->descs[map->nr++] = desc;
-		else
+		if (!irq_balance_is_collected(desc)) {
 			irq_desc_put_ref(desc);
+			continue;
+		}
+		map->irqs[map->nr] = (struct irq_balance_irq) {
+			.irq	= irq_desc_get_irq(desc),
+			.state	= &irq_balance_entry_of(desc)->state,
+		};
+		map->descs[map->nr++] = desc;
 	}
+	/* What is behind a demultiplexer may come before it, and after */
+	for (i = 0; i < map->nr; i++)
+		irq_balance_collect_irq(map, map->descs[i], &map->irqs[i], now);
 }

@@ -171,7 +171,8 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 		map->gain = div64_u64(1000 * (before - min(before, map->policy.after)), before);
 
 	for (i = 0; i < map->nr; i++) {
-		const struct irq_balance_alarm *alarm = &map->irqs[i].state->alarm;
+		const struct irq_balance_state *carrier = map->irqs[i].carrier;
+		const struct irq_balance_alarm *alarm = &(carrier ? : map->irqs[i].state)->alarm;
 
 		irq_load_set_alarm(map->descs[i], alarm->quantum, alarm->limit);
 		if (map->irqs[i].target != map->irqs[i].cpu)
@@ -284,6 +285,8 @@ static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int
 	for (i = 0; i < map->nr; i++) {
 		struct irq_balance_entry *entry = irq_balance_entry_of(map->descs[i]);
 
+		if (map->irqs[i].carrier)
+			continue;
 		if (map->irqs[i].load >= IRQ_BALANCE_TRACED || entry->state.heavy)
 			trace_irq_balance_irq(&map->irqs[i], entry->allowed);
 	}

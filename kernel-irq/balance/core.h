@@ -98,6 +98,10 @@ void irq_balance_count_failure(unsigned int irq, unsigned int target, int error)
 void irq_balance_collect_result(struct irq_desc *desc, u64 now);
 void irq_balance_collect(struct irq_balance_map *map, u64 now, bool topology);
 
+/* chained.c */
+bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_irq *irq,
+			 struct irq_load *sum);
+
 /* config.c */
 int irq_balance_set(struct irq_balance_settings *set, const char *name, const char *text,
 		    const char *where);

@@ -53,6 +53,8 @@ static void irqs_show_one(struct seq_file *m, struct irq_desc *desc, const struc
 	scoped_guard(raw_spinlock_irq, &desc->lock) {
 		irq_load_peek(desc, &load);
 		word = irq_balance_word(desc, usable);
+		if (entry && entry->mover.carries)
+			load.cpu = irq_balance_cpu(desc);
 	}
 	/* Nothing was charged */
 	if (load.cpu >= nr_cpu_ids)

@@ -95,7 +95,7 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 	/* First: the reference of a pass keeps the memory, not what the irqdomain frees */
 	if (!desc->action)
 		return IRQ_BALANCE_UNUSED;
-	if (irq_desc_is_chained(desc))
+	if (irq_desc_is_chained(desc) && !(b && b->carries))
 		return IRQ_BALANCE_CHAINED;
 	if (irq_is_nmi(desc))
 		return IRQ_BALANCE_NMI;

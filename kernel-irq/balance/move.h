@@ -50,6 +50,7 @@ struct irq_balance_desc {
 	bool		opted_out;	/* by the user */
 	bool		followed;	/* a move is pending, NAPI polls are at @target already */
 	bool		evacuates;	/* the pending move is not the planner's */
+	bool		carries;	/* it is chained, and moves with all that is behind it */
 	struct irq_balance_masks *widened; /* NULL: the mask is not the balancer's */
 };
 

@@ -348,7 +348,7 @@ static void irq_balance_take_cpus(struct irq_balance *bal, u64 now)
 		struct irq_balance_slot *slot;
 		u64 cost;
 
-		if (irq->cpu >= w->nr_cpus)
+		if (irq->cpu >= w->nr_cpus || irq->carrier)
 			continue;
 		slot = &w->slots[w->cpus[irq->cpu].pos];
 		cost = irq_balance_cost(w, irq->load, w->cpus[irq->cpu].pos);
@@ -383,7 +383,7 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 		     pos = w->domains[IRQ_BALANCE_NODE][pos].end)
 			w->domains[IRQ_BALANCE_NODE][pos].away |=
 				w->cpus[w->slots[pos].cpu].node == irq->node;
-		if (irq->cpu >= w->nr_cpus)
+		if (irq->cpu >= w->nr_cpus || irq->carrier)
 			continue;
 		pos = w->cpus[irq->cpu].pos;
 		slot = &w->slots[pos];

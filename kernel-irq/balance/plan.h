@@ -139,6 +139,7 @@ struct irq_balance_irq {
 	unsigned int		hint;	/* in: 1 + the CPU that its driver prefers, 0: none */
 	const unsigned long	*allowed; /* in: CPUs of the user's mask, NULL: may not move */
 	struct irq_balance_state *state;
+	struct irq_balance_state *carrier; /* in: of another, which has its load; NULL: none */
 	u64			load;	/* out: ns/s on a CPU of capacity 1024 */
 	unsigned int		target;	/* out: CPU to move it to, @cpu: stays */
 	enum irq_balance_why	reason;	/* out: why it moves, NONE: stays */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupt balancing: demultiplexers, and the interrupts behind them
+ *
+ * The handler of a chained interrupt asks a device which of the interrupts behind it have occurred,
+ * and handles them on its own CPU: MSI bridges of boards do, and banks of GPIOs. Where those
+ * cannot be sent to a CPU but the chained one can, it is one load, the sum of theirs, and
+ * moves as one.
+ *
+ * The core keeps no record of what is behind what. Drivers show it: most hand the same pointer to
+ * the handler and to the irqdomain of what is behind it. In any doubt the interrupt stays:
+ * if two handlers have that pointer, if another demultiplexer is behind it, whose load
+ * is not known, if one behind it can be moved by itself, or if a driver has set its affinity.
+ */
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
+
+#include "../internals.h"
+#include "core.h"
+
+/* The pointer by which what is behind it is known, NULL: it could not be moved anyway */
+static void *irq_balance_chain_of(struct irq_desc *desc)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	/* Its handler does not make deferred moves */
+	if (!irq_desc_is_chained(desc) || !irq_can_move_pcntxt(data) || irqd_affinity_was_set(data))
+		return NULL;
+	return irq_desc_get_handler_data(desc);
+}
+
+static bool irq_balance_is_behind(struct irq_desc *desc, const void *chain)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+
+	/* Without a handler there may be no domain any more */
+	for (; desc->action && data; data = irqd_get_parent_data(data)) {
+		if (data->domain && data->domain->host_data == chain)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the load of what is behind @chain. Threads go where the scheduler has them. */
+static void irq_balance_add_behind(struct irq_desc *desc, unsigned int here, struct irq_load *sum)
+{
+	struct irq_load load;
+
+	irq_load_peek(desc, &load);
+	sum->time_ns += load.time_ns;
+	sum->soft_ns += load.soft_ns;
+	sum->charges += load.charges;
+	/* Some may have been silent since the last move */
+	if (sum->cpu != here && load.cpu < nr_cpu_ids)
+		sum->cpu = load.cpu;
+}
+
+/**
+ * irq_balance_carries - Sum up the load of all interrupts behind a demultiplexer
+ * @map:	the interrupts of this pass
+ * @irq:	that of the demultiplexer in it
+ * @sum:	their load; its CPU is that of the demultiplexer if any of them ran there last
+ *
+ * Those that are summed up are marked with their carrier.
+ *
+ * Return: whether it moves as one
+ */
+bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_irq *irq,
+			 struct irq_load *sum)
+{
+	struct irq_desc *demux = map->descs[irq - map->irqs];
+	bool any = false, doubt = false;
+	unsigned int i, here;
+	void *chain;
+
+	*sum = (struct irq_load) { .cpu = nr_cpu_ids };
+	scoped_guard(raw_spinlock_irq, &demux->lock) {
+		chain = irq_balance_chain_of(demux);
+		here = irq_balance_cpu(demux);
+	}
+
+	for (i = 0; chain && i < map->nr && !doubt; i++) {
+		struct irq_desc *desc = map->descs[i];
+
+		guard(raw_spinlock_irq)(&desc->lock);
+		if (desc != demux && irq_desc_is_chained(desc)) {
+			doubt = irq_desc_get_handler_data(desc) == chain ||
+				irq_balance_is_behind(desc, chain);
+		} else if (irq_balance_is_behind(desc, chain)) {
+			doubt = desc->irq_data.chip->irq_set_affinity || map->irqs[i].carrier;
+			if (doubt)
+				break;
+			irq_balance_add_behind(desc, here, sum);
+			map->irqs[i].carrier = irq->state;
+			any = true;
+		}
+	}
+	while (doubt && i--) {
+		if (map->irqs[i].carrier == irq->state)
+			map->irqs[i].carrier = NULL;
+	}
+	return any && !doubt;
+}

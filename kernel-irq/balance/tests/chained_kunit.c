@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of which demultiplexers the interrupt balancer moves, and what it takes
+ * for their load. The interrupts and the domain are real, the chip is not.
+ */
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/irqdomain.h>
+
+#include <kunit/test.h>
+
+#include "../../internals.h"
+#include "../core.h"
+
+#define BEHIND	2
+
+/* Demultiplexers, the first of which has interrupts behind it, and what a pass has of all */
+struct bridge {
+	struct fwnode_handle	*fwnode;
+	struct irq_domain	*domain;
+	unsigned int		demux[2];
+	unsigned int		behind[BEHIND];
+	unsigned int		handled;
+	struct irq_balance_irq	irqs[2 + BEHIND];
+	struct irq_desc		*descs[2 + BEHIND];
+	struct irq_balance_map	map;
+	struct irq_load		sum;
+};
+
+static int demux_set_affinity(struct irq_data *data, const struct cpumask *dest, bool force)
+{
+	irq_data_update_effective_affinity(data, cpumask_of(cpumask_first(dest)));
+	return IRQ_SET_MASK_OK;
+}
+
+static int demux_set_type(struct irq_data *data, unsigned int type)
+{
+	return IRQ_SET_MASK_OK;
+}
+
+static void demux_noop(struct irq_data *data) { }
+
+static struct irq_chip demux_chip = {
+	.name			= "demux",
+	.irq_mask		= demux_noop,
+	.irq_unmask		= demux_noop,
+	.irq_set_affinity	= demux_set_affinity,
+	.irq_set_type		= demux_set_type,
+};
+
+static void demux_handler(struct irq_desc *desc)
+{
+	struct bridge *bridge = irq_desc_get_handler_data(desc);
+
+	for (unsigned int i = 0; i < BEHIND; i++)
+		generic_handle_domain_irq(bridge->domain, i);
+}
+
+static irqreturn_t behind_handler(int irq, void *data)
+{
+	struct bridge *bridge = data;
+
+	bridge->handled++;
+	udelay(20);
+	return IRQ_HANDLED;
+}
+
+static int behind_map(struct irq_domain *domain, unsigned int irq, irq_hw_number_t hwirq)
+{
+	irq_set_chip_and_handler(irq, &dummy_irq_chip, handle_simple_irq);
+	return 0;
+}
+
+static const struct irq_domain_ops behind_ops = { .map = behind_map };
+
+static void bridge_free(void *data)
+{
+	struct bridge *bridge = data;
+	unsigned int i;
+
+	for (i = 0; i < BEHIND; i++) {
+		free_irq(bridge->behind[i], bridge);
+		irq_dispose_mapping(bridge->behind[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(bridge->demux); i++) {
+		irq_set_chained_handler_and_data(bridge->demux[i], NULL, NULL);
+		irq_free_desc(bridge->demux[i]);
+	}
+	irq_domain_remove(bridge->domain);
+	irq_domain_free_fwnode(bridge->fwnode);
+}
+
+static void bridge_add(struct kunit *test, struct bridge *bridge, unsigned int irq)
+{
+	struct irq_desc *desc = irq_to_desc(irq);
+	unsigned int i = bridge->map.nr++;
+
+	KUNIT_ASSERT_NOT_NULL(test, irq_balance_alloc(desc));
+	bridge->descs[i] = desc;
+	bridge->irqs[i].irq = irq;
+	bridge->irqs[i].state = &irq_balance_entry_of(desc)->state;
+}
+
+static struct bridge *bridge_of(struct kunit *test)
+{
+	struct bridge *bridge = kunit_kzalloc(test, sizeof(*bridge), GFP_KERNEL);
+	unsigned int i;
+	int irq;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+
+	KUNIT_ASSERT_NOT_NULL(test, bridge);
+	bridge->map.irqs = bridge->irqs;
+	bridge->map.descs = bridge->descs;
+	bridge->fwnode = irq_domain_alloc_named_fwnode("bridge");
+	bridge->domain = irq_domain_create_linear(bridge->fwnode, BEHIND, &behind_ops, bridge);
+	KUNIT_ASSERT_NOT_NULL(test, bridge->domain);
+
+	for (i = 0; i < ARRAY_SIZE(bridge->demux); i++) {
+		irq = irq_domain_alloc_descs(-1, 1, 0, NUMA_NO_NODE, NULL);
+		KUNIT_ASSERT_GT(test, irq, 0);
+		bridge->demux[i] = irq;
+		irq_set_chip(irq, &demux_chip);
+		irqd_set_trigger_type(irq_get_irq_data(irq), IRQ_TYPE_LEVEL_HIGH);
+		irq_set_chained_handler_and_data(irq, demux_handler, i ? test : (void *)bridge);
+	}
+	for (i = 0; i < BEHIND; i++) {
+		irq = irq_create_mapping(bridge->domain, i);
+		KUNIT_ASSERT_GT(test, irq, 0);
+		bridge->behind[i] = irq;
+		KUNIT_ASSERT_EQ(test, 0, request_irq(irq, behind_handler, IRQF_NO_THREAD,
+						     "behind", bridge));
+	}
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, bridge_free, bridge));
+
+	/* In an order in which some are before it, and some after */
+	bridge_add(test, bridge, bridge->behind[0]);
+	bridge_add(test, bridge, bridge->demux[0]);
+	bridge_add(test, bridge, bridge->demux[1]);
+	bridge_add(test, bridge, bridge->behind[1]);
+	return bridge;
+}
+
+/* What the demultiplexer is to the balancer; the others are marked, or none is */
+static void expect_carries(struct kunit *test, struct bridge *bridge, bool carries)
+{
+	struct irq_balance_irq *irqs = bridge->irqs;
+	struct irq_balance_state *carrier = carries ? irqs[1].state : NULL;
+	struct irq_load none;
+
+	irqs[0].carrier = NULL;
+	irqs[3].carrier = NULL;
+	KUNIT_EXPECT_EQ(test, carries, irq_balance_carries(&bridge->map, &irqs[1], &bridge->sum));
+	KUNIT_EXPECT_PTR_EQ(test, irqs[0].carrier, carrier);
+	KUNIT_EXPECT_PTR_EQ(test, irqs[1].carrier, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, irqs[2].carrier, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, irqs[3].carrier, carrier);
+	KUNIT_EXPECT_FALSE(test, irq_balance_carries(&bridge->map, &irqs[2], &none));
+}
+
+static void any_doubt_keeps_it(struct kunit *test)
+{
+	struct bridge *bridge = bridge_of(test);
+	struct irq_data *demux = irq_get_irq_data(bridge->demux[0]);
+	struct irq_data *behind = irq_get_irq_data(bridge->behind[1]);
+	struct irq_chip deferred = demux_chip;
+
+	expect_carries(test, bridge, true);
+
+	/* The affinity was set */
+	irqd_set(demux, IRQD_AFFINITY_SET);
+	expect_carries(test, bridge, false);
+	irqd_clear(demux, IRQD_AFFINITY_SET);
+
+	/* Another handler has the same data */
+	irq_set_handler_data(bridge->demux[1], bridge);
+	KUNIT_EXPECT_FALSE(test, irq_balance_carries(&bridge->map, &bridge->irqs[1], &bridge->sum));
+	KUNIT_EXPECT_PTR_EQ(test, bridge->irqs[0].carrier, NULL);
+	irq_set_handler_data(bridge->demux[1], test);
+
+	/* Another demultiplexer is behind it */
+	irq_get_irq_data(bridge->demux[1])->domain = bridge->domain;
+	expect_carries(test, bridge, false);
+	irq_get_irq_data(bridge->demux[1])->domain = NULL;
+
+	/* One behind it has an affinity of its own */
+	behind->chip = &demux_chip;
+	expect_carries(test, bridge, false);
+	behind->chip = &dummy_irq_chip;
+
+	/* It cannot be moved from another CPU */
+	deferred.flags |= IRQCHIP_MOVE_DEFERRED;
+	demux->chip = &deferred;
+	expect_carries(test, bridge, !IS_ENABLED(CONFIG_GENERIC_PENDING_IRQ));
+	demux->chip = &demux_chip;
+
+	/* Nothing is behind it */
+	free_irq(bridge->behind[0], bridge);
+	free_irq(bridge->behind[1], bridge);
+	expect_carries(test, bridge, false);
+	for (unsigned int i = 0; i < BEHIND; i++)
+		KUNIT_ASSERT_EQ(test, 0, request_irq(bridge->behind[i], behind_handler,
+						     IRQF_NO_THREAD, "behind", bridge));
+	expect_carries(test, bridge, true);
+}
+
+static enum irq_balance_status demux_status(struct irq_desc *desc)
+{
+	guard(raw_spinlock_irqsave)(&desc->lock);
+	return irq_balance_check(desc);
+}
+
+static void it_moves_as_one(struct kunit *test)
+{
+	struct bridge *bridge = bridge_of(test);
+	struct irq_desc *desc = irq_to_desc(bridge->demux[0]);
+	unsigned int cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+
+	KUNIT_EXPECT_EQ(test, demux_status(desc), IRQ_BALANCE_CHAINED);
+	desc->balance->carries = true;
+	KUNIT_EXPECT_EQ(test, demux_status(desc), IRQ_BALANCE_MOVABLE);
+	cpu = cpumask_any_but(cpu_online_mask, cpu);
+	scoped_guard(raw_spinlock_irqsave, &desc->lock)
+		KUNIT_EXPECT_EQ(test, irq_balance_move(desc, cpu), 0);
+	KUNIT_EXPECT_EQ(test, cpu, irq_balance_cpu(desc));
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(irq_data_get_affinity_mask(&desc->irq_data),
+					      irq_default_affinity));
+	KUNIT_EXPECT_FALSE(test, irqd_affinity_was_set(&desc->irq_data));
+
+	/* An edge may be lost: its flow is not known */
+	irqd_clear(&desc->irq_data, IRQD_LEVEL);
+	KUNIT_EXPECT_EQ(test, demux_status(desc), IRQ_BALANCE_CHIP);
+}
+
+static void load_is_the_sum(struct kunit *test)
+{
+	struct bridge *bridge = bridge_of(test);
+	u64 time = 0;
+
+	KUNIT_ASSERT_EQ(test, irq_load_get(), 0);
+	for (unsigned int i = 0; i < 400; i++) {
+		/* Room for the first occurrence to be given its memory */
+		if (i % 20 == 0)
+			msleep(20);
+		guard(irqsave)();
+		generic_handle_irq(bridge->demux[0]);
+	}
+	KUNIT_EXPECT_EQ(test, bridge->handled, 400 * BEHIND);
+	expect_carries(test, bridge, true);
+	for (unsigned int i = 0; i < BEHIND; i++) {
+		struct irq_desc *desc = irq_to_desc(bridge->behind[i]);
+		struct irq_load load;
+
+		guard(raw_spinlock_irqsave)(&desc->lock);
+		irq_load_peek(desc, &load);
+		KUNIT_EXPECT_GE(test, load.time_ns, 200 * 20 * NSEC_PER_USEC);
+		time += load.time_ns;
+	}
+	KUNIT_EXPECT_LE(test, bridge->sum.time_ns, time);
+	KUNIT_EXPECT_GE(test, bridge->sum.time_ns, time / 10 * 9);
+	KUNIT_EXPECT_LT(test, bridge->sum.cpu, nr_cpu_ids);
+	irq_load_put();
+}
+
+static struct kunit_case irq_balance_chained_cases[] = {
+	KUNIT_CASE(any_doubt_keeps_it),
+	KUNIT_CASE(it_moves_as_one),
+	KUNIT_CASE(load_is_the_sum),
+	{}
+};
+
+static struct kunit_suite irq_balance_chained_suite = {
+	.name		= "irq_balance_chained",
+	.test_cases	= irq_balance_chained_cases,
+};
+
+kunit_test_suite(irq_balance_chained_suite);
