@@ -26,6 +26,7 @@
  */
 #include <linux/export.h>
 #include <linux/irq.h>
+#include <linux/jiffies.h>
 #include <linux/sched/isolation.h>
 
 #include <kunit/static_stub.h>
@@ -308,6 +309,9 @@ int irq_balance_move_result(struct irq_desc *desc)
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
 
+/* Jiffies when a route was changed last, of whatever interrupt */
+unsigned long irq_balance_routed = INITIAL_JIFFIES;
+
 /*
  * Cancel the balancer's pending move: for everything else that sets the route, before it
  * does. Under desc->lock, but for kexec, which takes the interrupts down.
@@ -316,6 +320,7 @@ void irq_balance_cancel(struct irq_desc *desc)
 {
 	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 
+	WRITE_ONCE(irq_balance_routed, jiffies);
 	if (b)
 		b->followed = false;
 	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING)) {

@@ -54,6 +54,8 @@ struct irq_balance_desc {
 	struct irq_balance_masks *widened; /* NULL: the mask is not the balancer's */
 };
 
+extern unsigned long irq_balance_routed;
+
 enum irq_balance_status irq_balance_check(struct irq_desc *desc);
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu);
 int irq_balance_move_result(struct irq_desc *desc);

@@ -11,9 +11,14 @@
  * interrupt of the instance is on another CPU, or will be once it comes, the instance is handed
  * to that CPU, see napi_hand_over(). The balancer's pending move counts as done then.
  *
+ * Instances with less than a budget to do may be scheduled again each time before their
+ * interrupt is enabled. They are asked for, too, in the second after any route has changed:
+ * the answer takes a tenth of a short poll.
+ *
  * Instances without a known interrupt stay, and those that a thread or a busy poller polls.
  */
 #include <linux/irq.h>
+#include <linux/jiffies.h>
 #include <linux/netdevice.h>
 
 #include "../internals.h"
@@ -48,8 +53,15 @@ unsigned int irq_balance_napi_cpu(const struct napi_struct *napi)
 	return irq_balance_next_cpu(desc, cpu);
 }
 
+/* Whether polls that leave some of their budget may have to follow */
+bool irq_balance_napi_moves(void)
+{
+	return time_before(jiffies, READ_ONCE(irq_balance_routed) + HZ);
+}
+
 /* Let NAPI polls follow their interrupts, or stay where they are until the interrupt comes */
 void irq_balance_follow(bool follow)
 {
 	WRITE_ONCE(irq_balance_follows, follow);
+	WRITE_ONCE(irq_balance_routed, jiffies);
 }
