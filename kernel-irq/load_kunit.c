@@ -14,6 +14,7 @@
 #include <kunit/test.h>
 
 #include "internals.h"
+#include "kunit_raw.h"
 
 #define US	NSEC_PER_USEC
 #define MS	((u64)NSEC_PER_MSEC)
@@ -949,7 +950,7 @@ static int forget_softirqs(struct kunit *test)
 			per_cpu(irq_load_skip, cpu)[nr] = 0;
 		}
 	}
-	return 0;
+	return kunit_raw_init(test);
 }
 
 static struct kunit_suite irq_load_suite = {

@@ -168,7 +168,9 @@ static DECLARE_WORK(irq_load_search_work, irq_load_search);
 /* Search for the interrupt of an instance that goes on to be polled on this CPU */
 void irq_load_napi_guess(const struct napi_struct *napi)
 {
+	/* Instances of a CPU, as gro_cells, must not leave it */
 	if (!napi->dev || !napi->dev->dev.parent ||
+	    test_bit(NAPI_STATE_NO_BUSY_POLL, &napi->state) ||
 	    time_before(jiffies, READ_ONCE(irq_load_wanted.next)) ||
 	    test_and_set_bit_lock(0, &irq_load_wanted.busy))
 		return;

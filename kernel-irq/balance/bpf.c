@@ -94,7 +94,7 @@ static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map, u64 now)
 	for (i = 0; i < map->nr; i++) {
 		const struct irq_balance_state *st = map->irqs[i].state;
 
-		if (map->irqs[i].cpu != worst || !st->heavy)
+		if (map->irqs[i].cpu != worst || !st->heavy || map->irqs[i].carrier)
 			continue;
 		heavy++;
 		mine |= st->moved > irq_balance_bpf.since && st->target == worst &&

@@ -11,9 +11,11 @@
  * the handler and to the irqdomain of what is behind it. In any doubt the interrupt stays:
  * if two handlers have that pointer, if another demultiplexer is behind it, whose load
  * is not known, if one behind it can be moved by itself, or if a driver has set its affinity.
+ * NAPI polls in a flood follow the chained interrupt, as they follow their own elsewhere.
  */
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
+#include <linux/jhash.h>
 
 #include "../internals.h"
 #include "core.h"
@@ -24,7 +26,9 @@ static void *irq_balance_chain_of(struct irq_desc *desc)
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
 	/* Its handler does not make deferred moves */
-	if (!irq_desc_is_chained(desc) || !irq_can_move_pcntxt(data) || irqd_affinity_was_set(data))
+	if (!irq_balance_is_used(desc) || !irq_desc_is_chained(desc) ||
+	    !irq_can_set_affinity(irq_desc_get_irq(desc)) || !irq_can_move_pcntxt(data) ||
+	    irqd_affinity_was_set(data) || irq_balance_cpu(desc) >= nr_cpu_ids)
 		return NULL;
 	return irq_desc_get_handler_data(desc);
 }
@@ -33,8 +37,10 @@ static bool irq_balance_is_behind(struct irq_desc *desc, const void *chain)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
-	/* Without a handler there may be no domain any more */
-	for (; desc->action && data; data = irqd_get_parent_data(data)) {
+	/* If not there may be no domain any more */
+	if (!irq_balance_is_used(desc))
+		return false;
+	for (; data; data = irqd_get_parent_data(data)) {
 		if (data->domain && data->domain->host_data == chain)
 			return true;
 	}
@@ -61,7 +67,9 @@ static void irq_balance_add_behind(struct irq_desc *desc, unsigned int here, str
  * @irq:	that of the demultiplexer in it
  * @sum:	their load; its CPU is that of the demultiplexer if any of them ran there last
  *
- * Those that are summed up are marked with their carrier.
+ * Those that are summed up are marked with their carrier, which their NAPI polls follow. If
+ * others are behind it than at the last pass the load is measured from now on: their times may
+ * have been spent long ago.
  *
  * Return: whether it moves as one
  */
@@ -69,8 +77,10 @@ bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_i
 			 struct irq_load *sum)
 {
 	struct irq_desc *demux = map->descs[irq - map->irqs];
-	bool any = false, doubt = false;
+	struct irq_balance_entry *entry = irq_balance_entry_of(demux);
 	unsigned int i, here;
+	bool doubt = false;
+	u32 behind = 0;
 	void *chain;
 
 	*sum = (struct irq_load) { .cpu = nr_cpu_ids };
@@ -92,12 +102,22 @@ bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_i
 				break;
 			irq_balance_add_behind(desc, here, sum);
 			map->irqs[i].carrier = irq->state;
-			any = true;
+			WRITE_ONCE(desc->balance->carrier, irq->irq);
+			behind = jhash_1word(map->irqs[i].irq, behind) | 1;
 		}
 	}
-	while (doubt && i--) {
-		if (map->irqs[i].carrier == irq->state)
-			map->irqs[i].carrier = NULL;
+	if (doubt) {
+		*sum = (struct irq_load) { .cpu = nr_cpu_ids };
+		behind = 0;
 	}
-	return any && !doubt;
+	while (doubt && i--) {
+		if (map->irqs[i].carrier != irq->state)
+			continue;
+		map->irqs[i].carrier = NULL;
+		WRITE_ONCE(map->descs[i]->balance->carrier, 0);
+	}
+	if (entry->behind != behind)
+		irq->state->load.seen = false;
+	entry->behind = behind;
+	return behind;
 }

@@ -228,7 +228,7 @@ static u64 irq_balance_toll(struct irq_desc *desc, u64 now)
 	unsigned long count = data_race(desc->tot_count);
 
 	/* Without a handler there may be no chip any more */
-	if (!desc->action || !irq_balance_is_redirected(desc))
+	if (!irq_balance_is_used(desc) || !irq_balance_is_redirected(desc))
 		return 0;
 	if (now - entry->counted >= NSEC_PER_SEC / 10) {
 		if (entry->counted)
@@ -244,20 +244,28 @@ static u64 irq_balance_toll(struct irq_desc *desc, u64 now)
 /* Whether the planner gets the interrupt, which has its state then */
 static bool irq_balance_is_collected(struct irq_desc *desc)
 {
-	/* Without a load it never happened, or is of a kind that is not measured */
+	/*
+	 * Without a load it never happened, or is of a kind that is not measured. One that is
+	 * just set up to be chained may be left for the next pass.
+	 */
 	if (!READ_ONCE(desc->load) && !data_race(irq_desc_is_chained(desc)))
 		return false;
-	return irq_balance_alloc(desc);
+	if (!irq_balance_alloc(desc))
+		return false;
+	WRITE_ONCE(desc->balance->carrier, 0);
+	return true;
 }
 
 static void irq_balance_collect_irq(struct irq_balance_map *map, struct irq_desc *desc,
 				    struct irq_balance_irq *irq, u64 now)
 {
-	bool chained = data_race(irq_desc_is_chained(desc)), carries;
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	const struct cpumask *affinity;
 	struct irq_load load;
+	bool chained, carries;
 
+	/* Of one that is just set up, or freed, the next pass knows more */
+	chained = data_race(irq_desc_is_chained(desc));
 	carries = chained && irq_balance_carries(map, irq, &load);
 
 	guard(raw_spinlock_irq)(&desc->lock);
@@ -334,7 +342,7 @@ void irq_balance_collect(struct irq_balance_map *map, u64 now, bool topology)
 		};
 		map->descs[map->nr++] = desc;
 	}
-	/* What is behind a demultiplexer may come before it, and after */
+	/* Interrupts behind a demultiplexer may come before it, and after */
 	for (i = 0; i < map->nr; i++)
 		irq_balance_collect_irq(map, map->descs[i], &map->irqs[i], now);
 }

@@ -171,8 +171,7 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 		map->gain = div64_u64(1000 * (before - min(before, map->policy.after)), before);
 
 	for (i = 0; i < map->nr; i++) {
-		const struct irq_balance_state *carrier = map->irqs[i].carrier;
-		const struct irq_balance_alarm *alarm = &(carrier ? : map->irqs[i].state)->alarm;
+		const struct irq_balance_alarm *alarm = &map->irqs[i].state->alarm;
 
 		irq_load_set_alarm(map->descs[i], alarm->quantum, alarm->limit);
 		if (map->irqs[i].target != map->irqs[i].cpu)

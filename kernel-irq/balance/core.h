@@ -38,6 +38,7 @@ struct irq_balance_entry {
 	u64				counted;	/* clock (ns) when @count was read */
 	unsigned long			count;
 	u64				toll;		/* ns/s for IPIs once it has been moved */
+	u32				behind;		/* a hash of those that it carries */
 	bool				banned;		/* the answer of irq_balance_is_banned() */
 	u32				ban_key;	/* the names and the list that it is for */
 	unsigned long			allowed[];	/* affinity mask at this pass */
@@ -99,6 +100,7 @@ void irq_balance_collect_result(struct irq_desc *desc, u64 now);
 void irq_balance_collect(struct irq_balance_map *map, u64 now, bool topology);
 
 /* chained.c */
+struct irq_load;
 bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_irq *irq,
 			 struct irq_load *sum);
 

@@ -33,6 +33,9 @@
 
 #include "../internals.h"
 
+/* Jiffies when a route was changed last, or was to be, of whatever interrupt */
+unsigned long irq_balance_routed = INITIAL_JIFFIES;
+
 /* Every occurrence costs an IPI once the interrupt has left its demultiplexer's CPU */
 bool irq_balance_is_redirected(struct irq_desc *desc)
 {
@@ -63,6 +66,9 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
+	/* Its flow is not known, so the chip has to keep it from two CPUs at a time */
+	if (irq_desc_is_chained(desc))
+		return !irqd_is_level_type(data) || !irq_balance_has_active_state(data);
 	if (irqd_is_level_type(data))
 		return false;
 	if (desc->handle_irq == handle_edge_irq || desc->handle_irq == handle_level_irq)
@@ -94,7 +100,7 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 	lockdep_assert_held(&desc->lock);
 
 	/* First: the reference of a pass keeps the memory, not what the irqdomain frees */
-	if (!desc->action)
+	if (!irq_balance_is_used(desc))
 		return IRQ_BALANCE_UNUSED;
 	if (irq_desc_is_chained(desc) && !(b && b->carries))
 		return IRQ_BALANCE_CHAINED;
@@ -173,6 +179,7 @@ void irq_balance_notify(struct irq_desc *desc)
 {
 	lockdep_assert_held(&desc->lock);
 
+	WRITE_ONCE(irq_balance_routed, jiffies);
 	if (desc->affinity_notify)
 		irq_affinity_schedule_notify_work(desc);
 }
@@ -308,9 +315,6 @@ int irq_balance_move_result(struct irq_desc *desc)
 	return ret;
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
-
-/* Jiffies when a route was changed last, of whatever interrupt */
-unsigned long irq_balance_routed = INITIAL_JIFFIES;
 
 /*
  * Cancel the balancer's pending move: for everything else that sets the route, before it

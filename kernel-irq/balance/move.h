@@ -51,10 +51,17 @@ struct irq_balance_desc {
 	bool		followed;	/* a move is pending, NAPI polls are at @target already */
 	bool		evacuates;	/* the pending move is not the planner's */
 	bool		carries;	/* it is chained, and moves with all that is behind it */
+	unsigned int	carrier;	/* the interrupt with which it moves, 0: none */
 	struct irq_balance_masks *widened; /* NULL: the mask is not the balancer's */
 };
 
 extern unsigned long irq_balance_routed;
+
+/* A chained interrupt keeps its action when it is given up, the others do not */
+static inline bool irq_balance_is_used(struct irq_desc *desc)
+{
+	return desc->action && desc->handle_irq != handle_bad_irq;
+}
 
 enum irq_balance_status irq_balance_check(struct irq_desc *desc);
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu);

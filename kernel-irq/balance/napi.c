@@ -47,6 +47,9 @@ unsigned int irq_balance_napi_cpu(const struct napi_struct *napi)
 
 	guard(rcu)();
 	desc = irq_to_desc(irq);
+	irq = desc && READ_ONCE(desc->balance) ? READ_ONCE(desc->balance->carrier) : 0;
+	if (irq)
+		desc = irq_to_desc(irq);
 	if (!desc)
 		return cpu;
 	guard(raw_spinlock)(&desc->lock);

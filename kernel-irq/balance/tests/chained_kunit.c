@@ -8,13 +8,16 @@
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
+#include <linux/netdevice.h>
 
 #include <kunit/test.h>
 
 #include "../../internals.h"
+#include "../../kunit_raw.h"
 #include "../core.h"
 
-#define BEHIND	2
+#define BEHIND		2
+#define BEHIND_US	20
 
 /* Demultiplexers, the first of which has interrupts behind it, and what a pass has of all */
 struct bridge {
@@ -40,6 +43,11 @@ static int demux_set_type(struct irq_data *data, unsigned int type)
 	return IRQ_SET_MASK_OK;
 }
 
+static int demux_get_state(struct irq_data *data, enum irqchip_irq_state which, bool *state)
+{
+	return -EINVAL;
+}
+
 static void demux_noop(struct irq_data *data) { }
 
 static struct irq_chip demux_chip = {
@@ -48,6 +56,7 @@ static struct irq_chip demux_chip = {
 	.irq_unmask		= demux_noop,
 	.irq_set_affinity	= demux_set_affinity,
 	.irq_set_type		= demux_set_type,
+	.irq_get_irqchip_state	= demux_get_state,
 };
 
 static void demux_handler(struct irq_desc *desc)
@@ -63,7 +72,7 @@ static irqreturn_t behind_handler(int irq, void *data)
 	struct bridge *bridge = data;
 
 	bridge->handled++;
-	udelay(20);
+	udelay(BEHIND_US);
 	return IRQ_HANDLED;
 }
 
@@ -144,20 +153,25 @@ static struct bridge *bridge_of(struct kunit *test)
 	return bridge;
 }
 
-/* What the demultiplexer is to the balancer; the others are marked, or none is */
+/* Whether the demultiplexer moves as one; then the others are marked */
 static void expect_carries(struct kunit *test, struct bridge *bridge, bool carries)
 {
 	struct irq_balance_irq *irqs = bridge->irqs;
 	struct irq_balance_state *carrier = carries ? irqs[1].state : NULL;
 	struct irq_load none;
 
-	irqs[0].carrier = NULL;
-	irqs[3].carrier = NULL;
+	for (unsigned int i = 0; i < 4; i++) {
+		irqs[i].carrier = NULL;
+		bridge->descs[i]->balance->carrier = 0;
+	}
 	KUNIT_EXPECT_EQ(test, carries, irq_balance_carries(&bridge->map, &irqs[1], &bridge->sum));
 	KUNIT_EXPECT_PTR_EQ(test, irqs[0].carrier, carrier);
 	KUNIT_EXPECT_PTR_EQ(test, irqs[1].carrier, NULL);
 	KUNIT_EXPECT_PTR_EQ(test, irqs[2].carrier, NULL);
 	KUNIT_EXPECT_PTR_EQ(test, irqs[3].carrier, carrier);
+	for (unsigned int i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, bridge->descs[i]->balance->carrier,
+				irqs[i].carrier ? bridge->demux[0] : 0);
 	KUNIT_EXPECT_FALSE(test, irq_balance_carries(&bridge->map, &irqs[2], &none));
 }
 
@@ -197,6 +211,11 @@ static void any_doubt_keeps_it(struct kunit *test)
 	expect_carries(test, bridge, !IS_ENABLED(CONFIG_GENERIC_PENDING_IRQ));
 	demux->chip = &demux_chip;
 
+	/* It has no effective CPU */
+	irq_data_update_effective_affinity(demux, cpu_none_mask);
+	expect_carries(test, bridge, false);
+	irq_data_update_effective_affinity(demux, cpumask_of(0));
+
 	/* Nothing is behind it */
 	free_irq(bridge->behind[0], bridge);
 	free_irq(bridge->behind[1], bridge);
@@ -205,6 +224,30 @@ static void any_doubt_keeps_it(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, request_irq(bridge->behind[i], behind_handler,
 						     IRQF_NO_THREAD, "behind", bridge));
 	expect_carries(test, bridge, true);
+}
+
+/* The times of others were spent at other times: a load of them has not been seen yet */
+static void load_begins_with_what_is_behind(struct kunit *test)
+{
+	struct bridge *bridge = bridge_of(test);
+	struct irq_balance_average *load = &bridge->irqs[1].state->load;
+
+	expect_carries(test, bridge, true);
+	load->seen = true;
+	expect_carries(test, bridge, true);
+	KUNIT_EXPECT_TRUE(test, load->seen);
+
+	free_irq(bridge->behind[1], bridge);
+	bridge->irqs[0].carrier = NULL;
+	bridge->irqs[3].carrier = NULL;
+	KUNIT_EXPECT_TRUE(test, irq_balance_carries(&bridge->map, &bridge->irqs[1], &bridge->sum));
+	KUNIT_EXPECT_FALSE(test, load->seen);
+
+	load->seen = true;
+	KUNIT_ASSERT_EQ(test, 0, request_irq(bridge->behind[1], behind_handler, IRQF_NO_THREAD,
+					     "behind", bridge));
+	expect_carries(test, bridge, true);
+	KUNIT_EXPECT_FALSE(test, load->seen);
 }
 
 static enum irq_balance_status demux_status(struct irq_desc *desc)
@@ -218,6 +261,7 @@ static void it_moves_as_one(struct kunit *test)
 	struct bridge *bridge = bridge_of(test);
 	struct irq_desc *desc = irq_to_desc(bridge->demux[0]);
 	unsigned int cpu = cpumask_first(irq_data_get_effective_affinity_mask(&desc->irq_data));
+	struct irq_chip chip = demux_chip;
 
 	KUNIT_EXPECT_EQ(test, demux_status(desc), IRQ_BALANCE_CHAINED);
 	desc->balance->carries = true;
@@ -230,9 +274,54 @@ static void it_moves_as_one(struct kunit *test)
 					      irq_default_affinity));
 	KUNIT_EXPECT_FALSE(test, irqd_affinity_was_set(&desc->irq_data));
 
+	/* Two CPUs may be in its handler */
+	KUNIT_EXPECT_EQ(test, IRQ_BALANCE_MOVABLE, demux_status(desc));
+	chip.irq_get_irqchip_state = NULL;
+	desc->irq_data.chip = &chip;
+	KUNIT_EXPECT_EQ(test, demux_status(desc), IRQ_BALANCE_CHIP);
+	desc->irq_data.chip = &demux_chip;
+
 	/* An edge may be lost: its flow is not known */
 	irqd_clear(&desc->irq_data, IRQD_LEVEL);
 	KUNIT_EXPECT_EQ(test, demux_status(desc), IRQ_BALANCE_CHIP);
+	irqd_set(&desc->irq_data, IRQD_LEVEL);
+
+	/* Its domain is being removed */
+	irq_set_chip_and_handler(bridge->demux[0], &demux_chip, NULL);
+	KUNIT_EXPECT_TRUE(test, irq_desc_is_chained(desc));
+	KUNIT_EXPECT_EQ(test, demux_status(desc), IRQ_BALANCE_UNUSED);
+	expect_carries(test, bridge, false);
+	desc->handle_irq = demux_handler;
+}
+
+/* They have no effective CPU, so NAPI polls would stay in a flood */
+static void polls_follow_it(struct kunit *test)
+{
+	struct napi_struct *napi = kunit_kzalloc(test, sizeof(*napi), GFP_KERNEL);
+	struct bridge *bridge = bridge_of(test);
+	struct irq_desc *desc = irq_to_desc(bridge->demux[0]);
+	unsigned int here, there;
+
+	/* The rest does not link then */
+	if (!IS_ENABLED(CONFIG_IRQ_LOAD_NAPI)) {
+		kunit_mark_skipped(test, "needs NAPI");
+		return;
+	}
+	KUNIT_ASSERT_NOT_NULL(test, napi);
+	napi->irq = bridge->behind[0];
+	expect_carries(test, bridge, true);
+	desc->balance->carries = true;
+	irq_balance_follow(true);
+	scoped_guard(irqsave) {
+		here = smp_processor_id();
+		there = cpumask_any_but(cpu_online_mask, here);
+		scoped_guard(raw_spinlock, &desc->lock)
+			KUNIT_EXPECT_EQ(test, irq_balance_move(desc, there), 0);
+		KUNIT_EXPECT_EQ(test, irq_balance_napi_cpu(napi), there);
+		irq_to_desc(bridge->behind[0])->balance->carrier = 0;
+		KUNIT_EXPECT_EQ(test, irq_balance_napi_cpu(napi), here);
+	}
+	irq_balance_follow(irq_balance_get_mode() == IRQ_BALANCE_ON);
 }
 
 static void load_is_the_sum(struct kunit *test)
@@ -256,7 +345,7 @@ static void load_is_the_sum(struct kunit *test)
 
 		guard(raw_spinlock_irqsave)(&desc->lock);
 		irq_load_peek(desc, &load);
-		KUNIT_EXPECT_GE(test, load.time_ns, 200 * 20 * NSEC_PER_USEC);
+		KUNIT_EXPECT_GE(test, load.time_ns, 200 * BEHIND_US * NSEC_PER_USEC);
 		time += load.time_ns;
 	}
 	KUNIT_EXPECT_LE(test, bridge->sum.time_ns, time);
@@ -267,13 +356,16 @@ static void load_is_the_sum(struct kunit *test)
 
 static struct kunit_case irq_balance_chained_cases[] = {
 	KUNIT_CASE(any_doubt_keeps_it),
+	KUNIT_CASE(load_begins_with_what_is_behind),
 	KUNIT_CASE(it_moves_as_one),
+	KUNIT_CASE(polls_follow_it),
 	KUNIT_CASE(load_is_the_sum),
 	{}
 };
 
 static struct kunit_suite irq_balance_chained_suite = {
 	.name		= "irq_balance_chained",
+	.init		= kunit_raw_init,
 	.test_cases	= irq_balance_chained_cases,
 };
 

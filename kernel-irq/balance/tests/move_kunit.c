@@ -15,6 +15,7 @@
 #include <kunit/test.h>
 
 #include "../../internals.h"
+#include "../../kunit_raw.h"
 #include "../core.h"
 
 /* Answers of the fake chip, and requests to it */
@@ -833,6 +834,7 @@ static struct kunit_case irq_balance_move_cases[] = {
 
 static struct kunit_suite irq_balance_move_suite = {
 	.name		= "irq_balance_move",
+	.init		= kunit_raw_init,
 	.test_cases	= irq_balance_move_cases,
 };
 

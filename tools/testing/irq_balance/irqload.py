@@ -155,7 +155,9 @@ class Source:
     def describe(self, irq):
         path = '%s/%d/' % (self.irqs, irq)
         cpus = read('%s/irq/%d/effective_affinity_list' % (self.procfs, irq)) if self.procfs else None
-        return {'irq': irq, 'name': read(path + 'actions') or '', 'chip': read(path + 'chip_name') or '',
+        # A demultiplexer has no name
+        name = 'demultiplexer' if read(path + 'actions') == '(null)' else read(path + 'actions') or ''
+        return {'irq': irq, 'name': name, 'chip': read(path + 'chip_name') or '',
                 'cpus': cpus or '', 'status': read(path + 'balance_status') or ''}
 
     def sample(self):

@@ -24,7 +24,8 @@ shift 2
 cpus=$*
 
 result() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
-where() { cat "/proc/irq/$1/effective_affinity_list"; }
+# A redirected interrupt is on the first CPU of several
+where() { sed 's/[-,].*//' "/proc/irq/$1/effective_affinity_list"; }
 places() {
 	echo "# $1: $(for irq in $sources; do echo "$irq:CPU$(where "$irq")"; done | tr '\n' ' ')"
 }
@@ -56,6 +57,7 @@ gets_spread() {
 	is_spread
 }
 moves() { sed -n 's/^moves_affinity //p' /sys/kernel/debug/irq_balance/stats; }
+all_moves() { awk '/^moves_/ { sum += $2 } END { print sum }' /sys/kernel/debug/irq_balance/stats; }
 # Every interrupt moves all the time
 restless() {
 	echo 20 >$balancer/interval_ms
@@ -105,6 +107,56 @@ spread() {
 	is_spread
 	result $? "and stay there"
 	masked
+	raise 0
+	[ "$before" = "$(masks)" ]
+	result $? "smp_affinity of every interrupt is what it was"
+}
+
+# The CPUs that handled interrupts during a second
+ran_on() {
+	for when in 0 1; do
+		for irq in $sources; do cat "/sys/kernel/irq/$irq/per_cpu_count"; done >/tmp/$when
+		[ $when = 1 ] || sleep 1
+	done
+	awk -F, 'NR == FNR { before[FNR] = $0; next }
+		{ split(before[FNR], old); for (i = 1; i <= NF; i++) on[i - 1] += $i > old[i] }
+		END { for (i = 0; i < NF; i++) if (on[i]) printf "%d ", i }' /tmp/0 /tmp/1
+}
+
+bridge() {
+	echo on >$balancer/state
+	raise 1
+	sleep 3
+	before=$(masks)
+	for cpu in 2 1 0; do
+		echo $cpu >$balancer/cpus
+		sleep 1
+		now=$(ran_on)
+		[ "$now" = "$cpu " ]
+		result $? "all are handled on CPU $cpu, the balancer's: $now"
+	done
+	irq=$(awk '$3 != "no-affinity" && NR > 1 { print $4, $1 }' \
+		/sys/kernel/debug/irq_balance/irqs | sort -n | tail -n 1)
+	load=${irq% *} irq=${irq#* }
+	echo "# irq $irq: $(cat "/sys/kernel/irq/$irq/balance_status") $load ns/s"
+	# Three or more, of 500 times 100 us
+	[ "$load" -gt 120000000 ]
+	result $? "one interrupt has the load of all"
+	echo 0-N >$balancer/cpus
+	sleep 2
+	moved=$(all_moves)
+	sleep 20
+	[ "$(all_moves)" = "$moved" ]
+	result $? "where nothing can be gained it rests"
+	echo "$irq" >$balancer/ban
+	echo 3 >$balancer/cpus
+	sleep 1
+	[ "$(ran_on)" = "$now" ]
+	result $? "it stays if it is banned"
+	echo >$balancer/ban
+	sleep 1
+	[ "$(ran_on)" = "3 " ]
+	result $? "and moves if it is not"
 	raise 0
 	[ "$before" = "$(masks)" ]
 	result $? "smp_affinity of every interrupt is what it was"
@@ -199,6 +251,7 @@ orders() {
 if [ "$what" = orders ]; then
 	orders
 else
+	[ ! -e /before ] || . /before
 	insmod /beat.ko
 	sources=$(grep -lx beat /sys/kernel/irq/*/actions | cut -d/ -f 5)
 	for irq in $sources; do
@@ -209,7 +262,7 @@ else
 	result $? "there are interrupts to move"
 	for word in $(echo "$what" | tr , ' '); do
 		case $word in
-		spread | torture) $word ;;
+		spread | bridge | torture) $word ;;
 		sleep) sleep_and_wake ;;
 		kexec) kexec_away ;;
 		esac

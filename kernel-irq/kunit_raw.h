@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* KUnit tests of code that holds raw locks */
+#ifndef _KERNEL_IRQ_KUNIT_RAW_H
+#define _KERNEL_IRQ_KUNIT_RAW_H
+
+#include <linux/lockdep.h>
+
+#include <kunit/test.h>
+
+/*
+ * KUnit looks up static stubs under a spinlock_t of the test, also for functions that are called
+ * under desc->lock or in hard interrupts. Only the test itself takes it, so lockdep need not
+ * know that it may sleep with PREEMPT_RT.
+ */
+static inline int kunit_raw_init(struct kunit *test)
+{
+	static struct lock_class_key key;
+
+	lockdep_init_map(&test->lock.dep_map, "kunit_raw", &key, 0);
+	return 0;
+}
+
+#endif /* _KERNEL_IRQ_KUNIT_RAW_H */
