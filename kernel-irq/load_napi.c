@@ -43,8 +43,9 @@ static struct {
 	const struct napi_struct	*napi;		/* only compared */
 	struct device			*parent;	/* referenced */
 	unsigned int			cpu;
-	unsigned long			next;		/* jiffies before which there is no other */
-} irq_load_wanted = { .next = INITIAL_JIFFIES };
+	unsigned long			since;		/* jiffies of the last search */
+	unsigned long			rest;		/* jiffies after it without another */
+} irq_load_wanted;
 
 /* Jiffies of the last poll by a task that was marked, by the hash of the instance */
 #define IRQ_LOAD_MARKED_BITS	3
@@ -102,6 +103,24 @@ unsigned int irq_load_napi_irq(const struct napi_struct *napi)
 	return slot ? READ_ONCE(slot->irq) : 0;
 }
 
+/**
+ * irq_load_napi_forget - An instance is removed: another may get its address
+ * @napi:	the instance
+ *
+ * Context: any
+ */
+void irq_load_napi_forget(const struct napi_struct *napi)
+{
+	/* Pairs with irq_load_napi_start() */
+	struct irq_load_napi *slot = smp_load_acquire(&irq_load_napis);
+
+	slot = slot ? irq_load_slot(napi, false) : NULL;
+	if (slot) {
+		WRITE_ONCE(slot->votes, 0);
+		WRITE_ONCE(slot->napi, NULL);
+	}
+}
+
 static bool irq_load_is_child(const struct device *dev, const struct device *parent)
 {
 	while (dev && dev != parent)
@@ -112,7 +131,7 @@ static bool irq_load_is_child(const struct device *dev, const struct device *par
 static bool irq_load_has_napi(unsigned int irq)
 {
 	for (unsigned int i = 0; i < IRQ_LOAD_SLOTS; i++) {
-		if (READ_ONCE(irq_load_napis[i].irq) == irq)
+		if (READ_ONCE(irq_load_napis[i].irq) == irq && READ_ONCE(irq_load_napis[i].votes))
 			return true;
 	}
 	return false;
@@ -158,7 +177,8 @@ static void irq_load_search(struct work_struct *work)
 			WRITE_ONCE(slot->votes, 1);
 		}
 	}
-	WRITE_ONCE(irq_load_wanted.next, jiffies + (found ? 1 : HZ));
+	WRITE_ONCE(irq_load_wanted.rest, found ? 1 : HZ);
+	WRITE_ONCE(irq_load_wanted.since, jiffies);
 	put_device(irq_load_wanted.parent);
 	clear_bit_unlock(0, &irq_load_wanted.busy);
 }
@@ -171,7 +191,7 @@ void irq_load_napi_guess(const struct napi_struct *napi)
 	/* Instances of a CPU, as gro_cells, must not leave it */
 	if (!napi->dev || !napi->dev->dev.parent ||
 	    test_bit(NAPI_STATE_NO_BUSY_POLL, &napi->state) ||
-	    time_before(jiffies, READ_ONCE(irq_load_wanted.next)) ||
+	    jiffies - READ_ONCE(irq_load_wanted.since) < READ_ONCE(irq_load_wanted.rest) ||
 	    test_and_set_bit_lock(0, &irq_load_wanted.busy))
 		return;
 	irq_load_wanted.napi = napi;
@@ -212,7 +232,12 @@ void irq_load_mark_polled(const struct napi_struct *napi)
 /* Before measuring begins: 0 or -errno */
 int irq_load_napi_start(void)
 {
-	if (!irq_load_napis)
-		irq_load_napis = kcalloc(IRQ_LOAD_SLOTS, sizeof(*irq_load_napis), GFP_KERNEL);
-	return irq_load_napis ? 0 : -ENOMEM;
+	struct irq_load_napi *napis;
+
+	if (irq_load_napis)
+		return 0;
+	napis = kcalloc(IRQ_LOAD_SLOTS, sizeof(*napis), GFP_KERNEL);
+	/* Pairs with irq_load_napi_forget() */
+	smp_store_release(&irq_load_napis, napis);
+	return napis ? 0 : -ENOMEM;
 }

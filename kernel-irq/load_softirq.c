@@ -158,6 +158,7 @@ static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool s
 	struct irq_load_vector *v = this_cpu_ptr(&irq_load_cpu.vector[nr]);
 	unsigned int i, at = IRQ_LOAD_RAISERS, least = 0;
 	bool others = false;
+	int skip;
 
 	if (!irq || !weight)
 		return;
@@ -182,8 +183,10 @@ static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool s
 	v->raiser[at].weight = max(weight, v->raiser[at].weight);
 	v->raised = true;
 
-	if (this_cpu_read(irq_load_skip[nr]) >= 0)
-		v->rest = this_cpu_read(irq_load_skip[nr]);
+	/* With PREEMPT_RT a run may be timed now, whose countdown is none */
+	skip = this_cpu_read(irq_load_skip[nr]);
+	if (skip >= 0 && skip < IRQ_LOAD_BUSY / 2)
+		v->rest = skip;
 	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_REQUESTED);
 }
 

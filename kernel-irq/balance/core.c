@@ -47,7 +47,7 @@
 #include "trace.h"
 
 /* One that could not leave a CPU is asked again after this long, then twice as long, and so on */
-#define IRQ_BALANCE_RETRY_NS		NSEC_PER_SEC
+#define IRQ_BALANCE_RETRY_NS		((u64)NSEC_PER_SEC)
 #define IRQ_BALANCE_RETRIES		7
 
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
@@ -200,12 +200,14 @@ static void irq_balance_widen_all(bool on)
 static bool irq_balance_is_astray(struct irq_desc *desc, const struct cpumask *usable)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
+	unsigned int cpu = irq_balance_cpu(desc);
 
 	if (irqd_has_set(data, IRQD_BALANCE_PENDING))
 		return !cpumask_test_cpu(desc->balance->target, usable);
 	if (irqd_is_setaffinity_pending(data))
 		return !cpumask_subset(irq_desc_get_pending_mask(desc), usable);
-	return !cpumask_test_cpu(irq_balance_cpu(desc), usable);
+	/* It has none before it is started */
+	return cpu < nr_cpu_ids && !cpumask_test_cpu(cpu, usable);
 }
 
 /* 0: it is to leave; -EAGAIN: it cannot now; -EALREADY */

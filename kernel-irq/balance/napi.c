@@ -59,7 +59,7 @@ unsigned int irq_balance_napi_cpu(const struct napi_struct *napi)
 /* Whether polls that leave some of their budget may have to follow */
 bool irq_balance_napi_moves(void)
 {
-	return time_before(jiffies, READ_ONCE(irq_balance_routed) + HZ);
+	return jiffies - READ_ONCE(irq_balance_routed) < HZ;
 }
 
 /* Let NAPI polls follow their interrupts, or stay where they are until the interrupt comes */
