@@ -4,33 +4,35 @@
  *
  * The CPU of each heavy interrupt: few moves, and only moves that are worth it.
  *
- * The *load* of a CPU is the time per second that its interrupts and its own softirqs take.
- * *Enough* is a lower bound for the load of the worst CPU, plus ``min_gain`` of that. The bound is
- * the largest of: all load divided evenly; the heaviest interrupt; and, with m CPUs, the k + 1
- * lightest of the k * m + 1 heaviest interrupts, as so many have to share a CPU. An interrupt
- * moves only inside its device's node, if that has a CPU for it, until the node lets go (6).
+ * The *load* of a CPU is the time per second that its interrupts and its own softirqs take; the
+ * *worst* CPU is the one with most. ``min_gain`` is what a plan has to take off it, per cent of its
+ * load. *Enough* is a lower bound for the worst CPU, plus ``min_gain`` of that. The bound is the
+ * largest of: all load divided evenly; the heaviest interrupt; and, with m CPUs, the k + 1 lightest
+ * of the k * m + 1 heaviest interrupts, as k + 1 of these have to share a CPU. An interrupt moves
+ * only inside its device's node, if that has a CPU for it, until the node lets go (6). An interrupt
+ * with less than ``heavy`` is part of what its CPU has, unless such interrupts fill it.
  *
  * 1. An interrupt that may not stay where it is goes to the CPU whose load is lowest then.
  * 2. One that is away from its device's node goes back if a CPU there has at most 80 % with it, or
- *    70 % if the node has let one go.
- * 3. Take the worst CPU. If its load is enough, the search ends, unless it has the heaviest
+ *    70 % if the node has let one go, and no more than the worst CPU.
+ * 3. Take the worst CPU. If it has at most enough, the search ends, unless it has the heaviest
  *    interrupt, which may have to be alone: that says nothing of the others.
- * 4. Bring it down to enough by few moves: one of its interrupts goes, and up to three others give
+ * 4. Bring it down to enough by few moves: one of its interrupts goes, and up to two others give
  *    way, each from where the last one went; or several go, each time the lightest that suffices or
  *    else the heaviest that fits elsewhere; or one goes to a CPU from which several then leave.
- *    Failing that, the same with half of the gain, or with just ``min_gain`` of its load. Once a
- *    CPU is done (6) this step is left out.
+ *    Failing that, try the same for half of what that would gain, then for just ``min_gain``. Once
+ *    a CPU is done (6) this step is left out.
  * 5. Failing that, make the one move after which the worse of both CPUs is lowest. Repeat 4 and 5
  *    until all that moves have touched is ``min_gain`` below the load that the worst CPU had: for
- *    the first CPU by more than the error of the difference. If that never comes, take the moves
- *    back.
- * 6. Then, if the CPU has more than 80 % and its node holds some of that, the node lets go.
- *    Otherwise the CPU is done, and enough is worked out anew for the others. As no move helps the
- *    worst CPU any more, each of them has to gain a quarter of its load. Go on with 3, up to 64
- *    moves.
+ *    the first CPU that is relieved by more than the error of the difference. If that never comes,
+ *    take the moves back; with 64 moves the next pass goes on.
+ * 6. Then, if the CPU has more than 80 %, or 70 % if the node has let one go, and its node holds
+ *    some of that, the node lets go. Otherwise the CPU is done, and enough is worked out anew for
+ *    the others. As no move helps the worst CPU any more, each of them has to gain a quarter of its
+ *    load. Go on with 3, up to 64 moves.
  * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with it.
- * 8. If the worst CPU has more than enough, repeat all from 1 with half of ``min_gain`` more in
- *    *enough*, up to three times. Of plans that are nearly as good (within a quarter of
+ * 8. If that takes more than one move, repeat all from 1 with half of ``min_gain`` more in
+ *    *enough*, up to three times. Of plans that are nearly as good as the best (within a third of
  *    ``min_gain``) the one with fewest moves counts.
  * 9. On a CPU weigh, besides, its siblings with a quarter of their load, other cores of its package
  *    with an eighth. Move an interrupt to the core or package that is least busy if that makes
@@ -62,7 +64,7 @@
 #define TRIES		4U
 
 /* A step moves up to FEW interrupts that give way in turn, or less than MANY */
-#define FEW		4U
+#define FEW		3U
 #define MANY		16U
 
 /* A search for those that give way takes so many steps for each item and CPU */
@@ -778,17 +780,17 @@ void irq_balance_place(struct irq_balance_work *w)
 
 	for (slack = 0; slack < TRIES; slack++) {
 		worst = irq_balance_search(w, slack);
-		margin = irq_balance_need(w, worst) / 4;
+		margin = div_u64(irq_balance_need(w, worst), 3);
 		if (!slack || worst + margin < least ||
 		    (worst <= least + margin && w->nr_moved < moved)) {
-			least = worst;
+			least = slack ? min(least, worst) : worst;
 			enough = w->enough;
 			moved = w->nr_moved;
 			for (it = w->items; it < w->items + w->nr; it++)
 				it->plan = it->place;
 		}
-		/* No plan is smaller, or it is good enough, or the next pass goes on with it */
-		if (w->nr_moved <= 1 || worst <= w->enough || w->nr_moved == IRQ_BALANCE_MOVES_MAX)
+		/* No plan is smaller, or the next pass goes on with it */
+		if (w->nr_moved <= 1 || w->nr_moved == IRQ_BALANCE_MOVES_MAX)
 			break;
 	}
 	w->enough = enough;

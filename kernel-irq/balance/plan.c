@@ -27,7 +27,7 @@
 
 /*
  * On a CPU with that load (ns/s), so much of it by light interrupts, those with a sixteenth of
- * what is heavy may move as well
+ * what is heavy may move as well, until none of their moves is left for another pass
  */
 #define NEARLY_FULL	(IRQ_BALANCE_FULL / 10 * 8)
 #define CROWDED		(IRQ_BALANCE_FULL / 4)
@@ -231,8 +231,9 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 
 /*
  * Load that the load map does not know to be an interrupt's is base load. Some of it follows the
- * interrupt: what came to its new CPU and left the old one since it moved. To move the interrupt
- * away from that gains nothing. Returns what follows it, of the base load of its CPU, ns/s.
+ * interrupt: what came to its new CPU and left the old one in the minute after its move. To move
+ * the interrupt away from that gains nothing. Returns what follows it, of the base load of its
+ * CPU, ns/s.
  */
 static u64 irq_balance_learn(struct irq_balance *bal, const struct irq_balance_irq *irq)
 {
@@ -240,7 +241,8 @@ static u64 irq_balance_learn(struct irq_balance *bal, const struct irq_balance_i
 	struct irq_balance_state *st = irq->state;
 	u64 least = irq_balance_heavy(bal->work->set) / 2, here = cpus[irq->cpu].base.mean, there;
 
-	if (st->from < bal->work->nr_cpus && irq->cpu == st->target) {
+	if (st->from < bal->work->nr_cpus && irq->cpu == st->target &&
+	    bal->last < st->moved + irq_balance_ns(CHURN_MS)) {
 		there = cpus[st->from].base.mean;
 		here -= min(here, st->found);
 		there = st->left - min(st->left, there);
@@ -397,7 +399,8 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 			  test_bit(irq->cpu, irq->allowed);
 		crowded = slot->light >= CROWDED && irq->allowed;
 		bal->busy |= crowded;
-		crowded &= slot->load >= NEARLY_FULL && st->load.age_ms >= IRQ_BALANCE_STEP_MS &&
+		crowded &= (slot->load >= NEARLY_FULL || bal->more) &&
+			   st->load.age_ms >= IRQ_BALANCE_STEP_MS &&
 			   irq->load >= irq_balance_heavy(w->set) >> CROWD_SHIFT;
 		if (!irq->allowed)
 			st->why = IRQ_BALANCE_WHY_FIXED;
@@ -627,6 +630,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	bal->kicked = false;
 	bal->asked = false;
 	bal->changed = false;
+	bal->more = bal->nr_moves >= IRQ_BALANCE_MOVES_MAX;
 
 	changes |= bal->probe || (bal->nr_moves && !bal->observe);
 	irq_balance_pace(bal, now, changes);

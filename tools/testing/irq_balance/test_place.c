@@ -688,6 +688,15 @@ static void test_crowd(void)
 	world_run(&w, 5000);
 	EXPECT(world_worst(&w) <= 75 * MSEC);
 	finish(&w);
+	/* The same of light interrupts, although the first pass leaves less than 80 % */
+	world_init(&w, 16);
+	for (i = 0; i < 120; i++)
+		world_irq(&w, 0, 7500000);
+	world_pass(&w);
+	world_run(&w, 2000);
+	EXPECT(world_worst(&w) <= 75 * MSEC);
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
 	report("light interrupts that fill a CPU are spread");
 }
 

@@ -35,18 +35,18 @@ static void test_give_way(void)
 	unsigned int length, i;
 	struct world w;
 
-	for (length = 1; length <= 5; length++) {
+	for (length = 1; length <= 4; length++) {
 		start(&w, length + 1);
 		w.base[0] = 400 * MSEC;
 		for (i = 0; i < length; i++) {
 			add(&w, i, 200 + 60 * i, i + 1);
 			w.base[i + 1] = (325 - 60 * i) * MSEC;
 		}
-		EXPECT_EQ(ask(&w), length < 5 ? length : 0);
-		EXPECT_EQ(world_worst(&w), (length < 5 ? 525 : 600) * MSEC);
+		EXPECT_EQ(ask(&w), length < 4 ? length : 0);
+		EXPECT_EQ(world_worst(&w), (length < 4 ? 525 : 600) * MSEC);
 		finish(&w);
 	}
-	report("up to three give way to one that has to go, also on CPUs that have too much");
+	report("up to two give way to one that has to go, also on CPUs that have too much");
 }
 
 /*
@@ -83,7 +83,7 @@ static void test_either(void)
 	for (nr = 1; nr <= 5; nr++)
 		EXPECT_EQ(either(nr, 0), nr);
 	for (nr = 2; nr <= 5; nr++) {
-		for (chain = 1; chain <= 4; chain++)
+		for (chain = 1; chain <= 3; chain++)
 			EXPECT_EQ(either(nr, chain), min(nr, chain));
 	}
 	report("several go, or others give way to one, whichever takes fewer moves");
@@ -389,12 +389,12 @@ static unsigned int tries(unsigned int stuck, unsigned int left)
 
 static void test_tries(void)
 {
-	/* 540 and a quarter of what has to be gained, 5 % of it, are 546.8 */
-	EXPECT_EQ(tries(540, 546), 1);
-	EXPECT_EQ(tries(540, 548), 2);
-	/* It ends as soon as a plan is good enough */
+	/* 540 and a third of what has to be gained, 5 % of it, are 549 */
+	EXPECT_EQ(tries(540, 548), 1);
+	EXPECT_EQ(tries(540, 550), 2);
+	/* Also if there is a plan that is good enough */
 	EXPECT_EQ(tries(520, 524), 1);
-	EXPECT_EQ(tries(520, 526), 2);
+	EXPECT_EQ(tries(520, 526), 1);
 	/* 575 would be the next */
 	EXPECT_EQ(tries(565, 570), 2);
 	report("of plans that are nearly as good the one with fewest moves counts");

@@ -193,8 +193,8 @@ unsigned int world_pass(struct world *w)
 {
 	u64 before = world_worst(w);
 	unsigned int i, asked = 0, done = 0;
-	bool forced = false, heavy = false, full = false;
-	u64 gain;
+	bool forced = false, heavy = false, full = false, more = w->bal.more;
+	u64 gain, off;
 
 	for (i = 0; i < w->nr_irqs; i++)
 		w->irqs[i].allowed = w->movable[i] ? w->mask[i] : NULL;
@@ -231,7 +231,7 @@ unsigned int world_pass(struct world *w)
 		asked--;
 		check(w, w->movable[i], "moved what may not be moved");
 		check(w, world_may(w, i, irq->target), "moved to a forbidden CPU");
-		check(w, irq->state->heavy || w->cpus[irq->cpu].load >= 800 * MSEC,
+		check(w, irq->state->heavy || more || w->cpus[irq->cpu].load >= 800 * MSEC,
 		      "moved a light interrupt");
 		check(w, irq->reason != IRQ_BALANCE_WHY_NONE,
 		      "a move without a reason");
@@ -245,13 +245,15 @@ unsigned int world_pass(struct world *w)
 	}
 	check(w, !asked, "wrong number of moves");
 	check(w, w->bal.nr_moves <= IRQ_BALANCE_MOVES_MAX, "too many moves in a pass");
-	/* The base load that follows one counts as its load */
-	if (!w->wrong && !w->bal.program && !w->bal.vain) {
+	if (!w->wrong && !w->bal.program) {
 		gain = gain_of_moves(w);
+		off = before / 10000 + 1000;
+		/* The base load that follows one counts as its load */
+		for (i = 0; i < w->nr_irqs; i++)
+			off += w->state[i].follows;
 		for (i = 0; i < w->nr_irqs; i++)
 			check(w, w->irqs[i].target == w->irqs[i].cpu ||
-			      (w->irqs[i].gain <= gain + before / 10000 + 1000 &&
-			       w->irqs[i].gain + before / 10000 + 1000 >= gain),
+			      (w->irqs[i].gain <= gain + off && w->irqs[i].gain + off >= gain),
 			      "another gain than that of its moves");
 	}
 	check(w, !w->cpus[w->nr_cpus].base.seen, "measured a CPU behind the last");
