@@ -104,7 +104,7 @@ unsigned int irq_load_napi_irq(const struct napi_struct *napi)
 }
 
 /**
- * irq_load_napi_forget - An instance is removed: another may get its address
+ * irq_load_napi_forget - An instance is disabled, or removed: another may get its address
  * @napi:	the instance
  *
  * Context: any

@@ -402,6 +402,7 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 		crowded &= (slot->load >= NEARLY_FULL || bal->more) &&
 			   st->load.age_ms >= IRQ_BALANCE_STEP_MS &&
 			   irq->load >= irq_balance_heavy(w->set) >> CROWD_SHIFT;
+		bal->crowd |= crowded && !st->heavy;
 		if (!irq->allowed)
 			st->why = IRQ_BALANCE_WHY_FIXED;
 		else if (!st->heavy && !crowded)
@@ -596,6 +597,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	bal->nr_heavy = 0;
 	bal->busy = false;
 	bal->swings = false;
+	bal->crowd = false;
 	w->set = set;
 	w->cpus = cpus;
 	w->irqs = irqs;
@@ -630,7 +632,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	bal->kicked = false;
 	bal->asked = false;
 	bal->changed = false;
-	bal->more = bal->nr_moves >= IRQ_BALANCE_MOVES_MAX;
+	bal->more = bal->crowd && bal->nr_moves >= IRQ_BALANCE_MOVES_MAX;
 
 	changes |= bal->probe || (bal->nr_moves && !bal->observe);
 	irq_balance_pace(bal, now, changes);

@@ -173,7 +173,8 @@ struct irq_balance {
 	unsigned int	probe;		/* passes to make after a kick with nothing heavy yet */
 	bool		busy;		/* a movable interrupt takes as much as is heavy */
 	bool		swings;		/* the load of one of these does */
-	bool		more;		/* the last pass had more to move than it may */
+	bool		crowd;		/* light interrupts may move, as they fill a CPU */
+	bool		more;		/* the last pass had more of them to move than it may */
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */
 	bool		kicked;		/* the charge path asked for this pass */

@@ -697,6 +697,18 @@ static void test_crowd(void)
 	EXPECT(world_worst(&w) <= 75 * MSEC);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	finish(&w);
+	/* As many moves of others do not concern them */
+	world_init(&w, 80);
+	for (i = 0; i < 100; i++)
+		world_irq(&w, 0, 9 * MSEC + (i < 70) * 16 * MSEC);
+	for (i = 70; i < 100; i++)
+		w.irqs[i].cpu = 79;
+	world_pass(&w);
+	world_run(&w, 2000);
+	EXPECT(w.moves >= 64);
+	for (i = 70; i < 100; i++)
+		EXPECT_EQ(w.irqs[i].cpu, 79);
+	finish(&w);
 	report("light interrupts that fill a CPU are spread");
 }
 
