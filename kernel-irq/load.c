@@ -304,7 +304,8 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	/* Work that the handler of another interrupt raised in it does not belong to this one */
 	if (likely(timed == c->timed))
 		irq_load_raised(local_softirq_pending(), tail, irq_desc_get_irq(desc),
-				line ? line->hard.sampler.stratum : 1);
+				line ? line->hard.sampler.stratum : 1,
+				line ? line->hard.sampler.missing : 0);
 	or_softirq_pending(pending);
 	if (unlikely(!line)) {
 		irq_load_request_line(desc);
@@ -355,7 +356,7 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 	now = local_clock();
 	time = irq_load_span_end(&span, now);
 	if (tail)
-		irq_load_raised(0, tail, action->irq, 0);
+		irq_load_raised(0, tail, action->irq, 0, 0);
 	since = now - line->thread.stamp;
 	irq_load_take_sample(&line->thread, now, time, irq_load_freq());
 	irq_load_next_sample(&line->thread.sampler, now, since, irq_load_aim(IRQ_LOAD_SAMPLE_NS));
@@ -371,6 +372,7 @@ static u64 irq_load_peek_series(struct irq_load_series *h, int *skip, u64 now)
 
 	if (*skip >= 0 && irq_load_since(now, h->stamp) >= IRQ_LOAD_RARE_NS) {
 		WRITE_ONCE(h->time, time);
+		h->sampler.missing += -min(irq_load_unsampled(&h->sampler, *skip), 0);
 		irq_load_restart(&h->sampler);
 		*skip = 0;
 	}

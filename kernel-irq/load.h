@@ -52,7 +52,7 @@ struct irq_load_line {
 	u32			polled_at;	/* jiffies of the last one */
 };
 
-/* An interrupt has raised a run, for so many sixteenths of a run, 0: unused */
+/* An interrupt has raised a run, for so many 1024ths of a run, 0: unused */
 struct irq_load_claim {
 	u32			irq;
 	u32			weight;
@@ -122,7 +122,8 @@ u64 irq_load_span_end(const struct irq_load_span *span, u64 now);
 /* load_softirq.c */
 void irq_load_softirq_start(void);
 struct list_head *irq_load_polls_tail(void);
-void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for);
+void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for,
+		     u32 missing);
 void irq_load_softirqs_begin(struct irq_load_span *span);
 u64 irq_load_softirqs_end(const struct irq_load_span *span);
 u64 irq_load_base(unsigned int cpu);

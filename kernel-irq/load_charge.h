@@ -33,6 +33,7 @@ struct irq_load_sampler {
 	u32	gap;		/* events from the last sample to the next one, included */
 	u32	stratum;	/* events that the next sample stands for, a power of two */
 	u32	rest;		/* those of them that come after it */
+	u32	missing;	/* events that a sample stood for and that did not come */
 	u32	seed;		/* of a generator of random numbers */
 };
 
@@ -97,6 +98,7 @@ static inline void irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64
 	place = (s->seed >> 16) & (s->stratum - 1);
 	s->gap = s->rest + place + 1;
 	s->rest = s->stratum - 1 - place;
+	s->missing = 0;
 }
 
 /*
@@ -149,16 +151,24 @@ irq_load_take_sample(struct irq_load_series *h, u64 now, u64 delta, u32 freq)
 	h->max = max(h->max, min(delta, U32_MAX));
 }
 
-/* Time since the last sample, @skip events are left to the next one */
+/*
+ * Events since the last sample for which it does not stand, @skip are left to the next one.
+ * Negative if more are to come for which it stands.
+ */
+static inline s64 irq_load_unsampled(const struct irq_load_sampler *s, int skip)
+{
+	/* While the sample itself is handled @skip is below 0 */
+	u32 nr = skip < (int)s->gap ? s->gap - 1 - max(skip, 0) : 0;
+
+	return (s64)nr - (s->gap + s->rest - s->stratum);
+}
+
+/* Their time: each is charged like the last sample, as far as the wall time allows */
 static inline u64 irq_load_unsampled_time(const struct irq_load_series *h, int skip, u64 now)
 {
-	/* The last sample stands for the rest of its stratum, too */
-	u32 stood_for = h->sampler.gap + h->sampler.rest - h->sampler.stratum;
-	/* While the sample itself is handled @skip is below 0 */
-	u32 nr = skip < (int)h->sampler.gap ? h->sampler.gap - 1 - max(skip, 0) : 0;
+	s64 nr = irq_load_unsampled(&h->sampler, skip);
 
-	/* Each is charged like the last sample, as far as the wall time allows */
-	return min((nr - min(nr, stood_for)) * h->last, irq_load_since(now, h->stamp));
+	return nr > 0 ? min(nr * h->last, irq_load_since(now, h->stamp)) : 0;
 }
 
 /* Whether a load has risen: @charged ns in @elapsed ns are more than a quantum in @limit ns */

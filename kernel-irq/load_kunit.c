@@ -569,6 +569,45 @@ static void softirq_is_charged_to_its_raiser(struct kunit *test)
 	expect_near(test, charge(fake, 1000).soft_ns, 500 * MS, 15);
 }
 
+/* One claim too many in fifty takes as much of each run */
+static void claims_are_fine_grained(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load_vector *v;
+	u64 before;
+
+	guard(migrate)();
+	v = this_cpu_ptr(&irq_load_cpu.vector[TASKLET_SOFTIRQ]);
+	fake->soft_us = 200;
+	fake_raise(fake, 200);
+	before = charge(fake, 100).soft_ns;
+	v->claims = v->runs + v->runs / 50;
+	expect_near(test, charge(fake, 100).soft_ns, before, 4);
+}
+
+/* A sample stood for interrupts that did not come: it claimed runs that there never were */
+static void rare_ones_claim_no_more(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load_sampler *s = &fake->desc->load->hard.sampler;
+	struct irq_load_vector *v;
+
+	kunit_deactivate_static_stub(test, irq_load_aim);
+	guard(migrate)();
+	v = this_cpu_ptr(&irq_load_cpu.vector[TASKLET_SOFTIRQ]);
+	fake->soft_us = 20;
+	v->claims = v->runs;
+	for (int i = 0; i < 100000 && irq_load_unsampled(s, fake->desc->load_skip) > -32; i++)
+		fake_raise(fake, 1);
+	KUNIT_ASSERT_LE(test, irq_load_unsampled(s, fake->desc->load_skip), -32);
+
+	msleep(IRQ_LOAD_RARE_NS / NSEC_PER_MSEC + 10);
+	fake_load(fake);
+	fake_raise(fake, 1);
+	/* The last runs may not have been counted, at 1024 for each */
+	KUNIT_EXPECT_LE(test, v->claims, v->runs + 8 * 1024);
+}
+
 /* Each has a part of its time */
 static void raisers_share_a_run(struct kunit *test)
 {
@@ -933,6 +972,8 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(stolen_time_is_not_charged),
 	KUNIT_CASE(one_long_run_changes_no_mean),
 	KUNIT_CASE(softirq_is_charged_to_its_raiser),
+	KUNIT_CASE(claims_are_fine_grained),
+	KUNIT_CASE(rare_ones_claim_no_more),
 	KUNIT_CASE(raisers_share_a_run),
 	KUNIT_CASE(softirq_of_a_task_is_base),
 	KUNIT_CASE(thread_is_charged),

@@ -31,7 +31,7 @@
 #define IRQ_LOAD_HALF_NS	(4ULL * NSEC_PER_SEC)
 
 /* Claims are in parts of a run */
-#define IRQ_LOAD_RUN		16
+#define IRQ_LOAD_RUN		1024
 
 /* NAPI instances that are remembered for the poll that scheduled them */
 #define IRQ_LOAD_CAUSED		4
@@ -199,7 +199,7 @@ static void irq_load_claim_all(u32 raised, unsigned int irq, u32 weight, bool su
 /* A part of @value: what claims leave of runs, or how many runs there are for a claim */
 static u64 irq_load_part(u64 value, u64 part, u64 whole)
 {
-	return whole ? div64_u64(value * min(part, whole), whole) : 0;
+	return whole ? mul_u64_u64_div_u64(value, min(part, whole), whole) : 0;
 }
 
 /*
@@ -247,9 +247,25 @@ static void irq_load_scheduled(struct list_head *tail, unsigned int irq, u32 wei
 	}
 }
 
-/* The handler of @irq has raised these for @stands_for interrupts, and added NAPI behind @tail */
-void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for)
+/* A sample has claimed @events runs too many: less interrupts came than it stood for */
+static void irq_load_unclaim(u32 raised, u32 events)
 {
+	for (raised &= IRQ_LOAD_RAISED; raised && events; raised &= raised - 1) {
+		struct irq_load_vector *v = this_cpu_ptr(&irq_load_cpu.vector[__ffs(raised)]);
+
+		/* Of the claims a part may be forgotten by now */
+		v->claims -= min(v->claims - min(v->claims, v->runs), events * IRQ_LOAD_RUN);
+	}
+}
+
+/*
+ * The handler of @irq has raised these for @stands_for interrupts, and added NAPI behind @tail.
+ * Its sample before stood for @missing ones that did not come.
+ */
+void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for,
+		     u32 missing)
+{
+	irq_load_unclaim(raised, missing);
 	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI)) {
 		irq_load_scheduled(tail, irq, stands_for, NULL);
 		raised &= ~BIT(NET_RX_SOFTIRQ);
