@@ -336,6 +336,8 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 	/* Other threads of the interrupt may count at the same time */
 	if (!line || data_race(--line->thread_skip) >= 0)
 		return action->thread_fn(action->irq, action->dev_id);
+	/* They are not to be timed, too: the sample stands for them */
+	WRITE_ONCE(line->thread_skip, INT_MAX / 2);
 
 	/* 32-bit machines read a sum in two halves: no interrupt may come between them */
 	scoped_guard(irqsave) {

@@ -155,18 +155,18 @@ irq_load_take_sample(struct irq_load_series *h, u64 now, u64 delta, u32 freq)
  * Events since the last sample for which it does not stand, @skip are left to the next one.
  * Negative if more are to come for which it stands.
  */
-static inline s64 irq_load_unsampled(const struct irq_load_sampler *s, int skip)
+static inline int irq_load_unsampled(const struct irq_load_sampler *s, int skip)
 {
 	/* While the sample itself is handled @skip is below 0 */
 	u32 nr = skip < (int)s->gap ? s->gap - 1 - max(skip, 0) : 0;
 
-	return (s64)nr - (s->gap + s->rest - s->stratum);
+	return nr - (s->gap + s->rest - s->stratum);
 }
 
 /* Their time: each is charged like the last sample, as far as the wall time allows */
 static inline u64 irq_load_unsampled_time(const struct irq_load_series *h, int skip, u64 now)
 {
-	s64 nr = irq_load_unsampled(&h->sampler, skip);
+	int nr = irq_load_unsampled(&h->sampler, skip);
 
 	return nr > 0 ? min(nr * h->last, irq_load_since(now, h->stamp)) : 0;
 }

@@ -608,6 +608,27 @@ static void rare_ones_claim_no_more(struct kunit *test)
 	KUNIT_EXPECT_LE(test, v->claims, v->runs + 8 * 1024);
 }
 
+/* A softirq that has become rare is timed at once, whatever it stood for when it was frequent */
+static void rare_softirqs_are_timed(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load_vector *v;
+
+	kunit_deactivate_static_stub(test, irq_load_aim);
+	guard(migrate)();
+	v = this_cpu_ptr(&irq_load_cpu.vector[TASKLET_SOFTIRQ]);
+	for (int i = 0; i < 100000 && v->sampler.stratum < 64; i++) {
+		tasklet_schedule(&fake->tasklet);
+		run_softirqs(fake);
+	}
+	KUNIT_ASSERT_GE(test, v->sampler.stratum, 64);
+
+	/* Timers of this CPU are timed meanwhile */
+	for (int i = 0; i < 100 && this_cpu_read(irq_load_skip[TASKLET_SOFTIRQ]); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, this_cpu_read(irq_load_skip[TASKLET_SOFTIRQ]), 0);
+}
+
 /* Each has a part of its time */
 static void raisers_share_a_run(struct kunit *test)
 {
@@ -793,6 +814,7 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test), *other = fake_irq(test);
 	unsigned int percent = ksoftirqd_samples() ? 50 : 25;
+	u64 charged;
 
 	fake_napi.dev = alloc_netdev_dummy(0);
 	KUNIT_ASSERT_NOT_NULL(test, fake_napi.dev);
@@ -823,8 +845,13 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	napi_disable(fake_napi.napi);
 	netif_napi_del(fake_napi.napi);
 	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), 0);
-	netif_napi_add(fake_napi.dev, fake_napi.napi, fake_poll);
+	netif_napi_add(fake_napi.dev, fake_napi.napi, fake_cell_poll);
 	napi_enable(fake_napi.napi);
+	/* As the backlog it has no device: interrupts claim its runs */
+	fake_napi.napi->dev = NULL;
+	charged = napi_charges(fake, fake);
+	fake_napi.napi->dev = fake_napi.dev;
+	expect_near(test, charged, 60 * MS, percent);
 }
 #endif
 
@@ -974,6 +1001,7 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(softirq_is_charged_to_its_raiser),
 	KUNIT_CASE(claims_are_fine_grained),
 	KUNIT_CASE(rare_ones_claim_no_more),
+	KUNIT_CASE(rare_softirqs_are_timed),
 	KUNIT_CASE(raisers_share_a_run),
 	KUNIT_CASE(softirq_of_a_task_is_base),
 	KUNIT_CASE(thread_is_charged),

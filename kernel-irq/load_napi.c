@@ -213,11 +213,13 @@ void irq_load_mark_polled(const struct napi_struct *napi)
 {
 	unsigned int irq = this_cpu_read(irq_load_cpu.handling);
 	u32 hash = hash_ptr(napi, IRQ_LOAD_MARKED_BITS), now = jiffies;
+	/* Of this instance in this jiffy */
+	u32 mark = now + (u32)(unsigned long)napi;
 	struct irq_load_line *line;
 
 	if (unlikely(irq))
 		irq_load_napi_vote(napi, irq);
-	if (this_cpu_read(irq_load_marked[hash]) == now)
+	if (this_cpu_read(irq_load_marked[hash]) == mark)
 		return;
 
 	guard(rcu)();
@@ -225,7 +227,7 @@ void irq_load_mark_polled(const struct napi_struct *napi)
 	line = irq ? irq_load_get_line(irq) : NULL;
 	if (line) {
 		irq_load_count_polled(line, now);
-		this_cpu_write(irq_load_marked[hash], now);
+		this_cpu_write(irq_load_marked[hash], mark);
 	}
 }
 

@@ -174,6 +174,7 @@ static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool s
 		return;
 	if (at == IRQ_LOAD_RAISERS) {
 		at = least;
+		v->claims -= min(v->claims, v->raiser[at].weight);
 		v->raiser[at].weight = 0;
 	}
 	irq_load_forget(v, local_clock_noinstr());
@@ -265,11 +266,11 @@ static void irq_load_unclaim(u32 raised, u32 events)
 void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for,
 		     u32 missing)
 {
-	irq_load_unclaim(raised, missing);
 	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI)) {
 		irq_load_scheduled(tail, irq, stands_for, NULL);
 		raised &= ~BIT(NET_RX_SOFTIRQ);
 	}
+	irq_load_unclaim(raised, missing);
 	irq_load_claim_all(raised, irq, stands_for * IRQ_LOAD_RUN, true);
 }
 
@@ -285,9 +286,16 @@ static bool irq_load_run_is_sure(const struct irq_load_run *run)
 	return run->irqs == kstat_cpu_irqs_sum(smp_processor_id());
 }
 
+/* Sampled ones do not stand for those on request: such a run stands for itself */
+static u32 irq_load_run_weight(const struct irq_load_run *run)
+{
+	return max(run->stands_for, 1);
+}
+
 static void irq_load_flush(struct irq_load_run *run, u64 now)
 {
-	irq_load_charge_soft(run->irq, run->own * run->stands_for, now - run->vector->stamp, now);
+	irq_load_charge_soft(run->irq, run->own * irq_load_run_weight(run),
+			     now - run->vector->stamp, now);
 	run->own = 0;
 }
 
@@ -338,10 +346,38 @@ void irq_load_timed_poll(const struct napi_struct *napi)
 	if (irq) {
 		irq_load_scheduled(run->tail, irq, 0, run);
 		irq_load_claim_all(local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ),
-				   irq, run->stands_for * IRQ_LOAD_RUN, irq_load_run_is_sure(run));
+				   irq, irq_load_run_weight(run) * IRQ_LOAD_RUN,
+				   irq_load_run_is_sure(run));
 	}
 	run->tail = napi_scheduled_tail();
 	irq_load_run_begin(run);
+}
+
+static u64 irq_load_vector_aim(unsigned int nr)
+{
+	return irq_load_has_polls(nr) ? IRQ_LOAD_POLL_NS : IRQ_LOAD_BASE_NS;
+}
+
+/*
+ * Softirqs of this CPU that have become rare: the next run of each is timed, for those that came
+ * since the last sample. It could be the thousandth otherwise, of runs that got much longer.
+ */
+static void irq_load_restart_rare(struct irq_load_cpu *c, u64 now)
+{
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++) {
+		struct irq_load_vector *v = &c->vector[nr];
+		int skip = this_cpu_read(irq_load_skip[nr]);
+		int runs;
+
+		/* It will be timed, or is being timed */
+		if (skip <= 0 || skip >= IRQ_LOAD_BUSY / 2 ||
+		    irq_load_since(now, v->sampled) < 4 * irq_load_vector_aim(nr))
+			continue;
+		runs = irq_load_unsampled(&v->sampler, skip);
+		irq_load_restart(&v->sampler);
+		v->sampler.stratum = rounddown_pow_of_two(max(runs, 0) + 1);
+		this_cpu_write(irq_load_skip[nr], 0);
+	}
 }
 
 /**
@@ -398,7 +434,7 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 
 	/* Of NET_RX those count that polled an instance without interrupt */
 	if (irq_load_has_polls(nr))
-		runs = run.other ? run.stands_for : 0;
+		runs = run.other ? irq_load_run_weight(&run) : 0;
 	irq_load_forget(v, now);
 	v->runs += (u64)runs * IRQ_LOAD_RUN;
 	if (claimed)
@@ -412,11 +448,10 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 
 		irq_load_charge_soft(BIT(nr) & IRQ_LOAD_RAISED ? irq_thread_irq() : 0,
 				     irq_load_part(run.other * run.stands_for, left, v->runs),
-				     since, now);
+				     now - v->sampled, now);
 		v->mean += ((s64)irq_load_usual(run.spent, v->mean, &v->last) - (s64)v->mean) / 8;
 		irq_load_next_sample(&v->sampler, now, now - v->sampled,
-				     irq_load_aim(irq_load_has_polls(nr) ? IRQ_LOAD_POLL_NS :
-									   IRQ_LOAD_BASE_NS));
+				     irq_load_aim(irq_load_vector_aim(nr)));
 		v->sampled = now;
 		rest = v->sampler.gap - 1;
 	}
@@ -425,6 +460,7 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 		this_cpu_write(irq_load_skip[nr], rest);
 	else
 		v->rest = rest;
+	irq_load_restart_rare(c, now);
 }
 
 /* Before measuring begins: the time until then is not made up for */

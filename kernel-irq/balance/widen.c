@@ -114,19 +114,20 @@ bool irq_balance_is_drivers(struct irq_desc *desc)
 				 BIT(IRQ_BALANCE_POLLED))
 
 /* Give the driver's mask back. If its CPU has gone, the mask would have been widened by that. */
-static int irq_balance_give_back(struct irq_desc *desc, const struct irq_balance_masks *masks)
+static void irq_balance_give_back(struct irq_desc *desc, const struct irq_balance_masks *masks)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
 	if (masks->by_user || !cpumask_intersects(&masks->driver, cpu_online_mask))
-		return 0;
-	if (desc->action)
-		return irq_set_affinity_locked(data, &masks->driver, false);
-
+		return;
+	if (desc->action) {
+		/* If that fails, the next mask that the driver writes is its own */
+		irq_set_affinity_locked(data, &masks->driver, false);
+		return;
+	}
 	/* The chip may be gone already. If not, the next startup takes the mask. */
 	irqd_clr_move_pending(data);
 	irq_data_update_affinity(data, &masks->driver);
-	return 0;
 }
 
 /* Widen the mask of an interrupt, or give the driver's back: as @listed */
@@ -143,14 +144,15 @@ static void irq_balance_widen_locked(struct irq_desc *desc, bool listed,
 		cpumask_copy(&(*masks)->driver, irq_balance_mask(desc));
 		(*masks)->by_user = true;
 		swap(b->widened, *masks);
-	} else if (listed && *masks && (BIT(irq_balance_check(desc)) & IRQ_BALANCE_WIDENS) &&
-		   irq_balance_is_drivers(desc)) {
+	} else if (listed && *masks && !b->opted_out && irq_balance_is_drivers(desc) &&
+		   (BIT(irq_balance_check(desc)) & IRQ_BALANCE_WIDENS)) {
 		cpumask_copy(&(*masks)->driver, irq_balance_mask(desc));
 		if (!irq_set_affinity_locked(irq_desc_get_irq_data(desc),
 					     irq_balance_wide_mask(*masks, &(*masks)->driver),
 					     false))
 			swap(b->widened, *masks);
-	} else if (!listed && b->widened && !irq_balance_give_back(desc, b->widened)) {
+	} else if (!listed && b->widened) {
+		irq_balance_give_back(desc, b->widened);
 		swap(b->widened, *masks);
 	}
 }
