@@ -481,7 +481,6 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	WRITE_ONCE(irq_balance_mode, mode);
-	WRITE_ONCE(irq_balance_retries, 0);
 	irq_balance_cancel_all();
 	if (mode != IRQ_BALANCE_ON)
 		irq_balance_widen_all(false);
@@ -493,6 +492,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	map->gain = 0;
 	WRITE_ONCE(irq_balance_new_topology, true);
 	WRITE_ONCE(irq_balance_asked, false);
+	WRITE_ONCE(irq_balance_retries, 0);
 	WRITE_ONCE(irq_balance_review_due, 1);
 }
 

@@ -289,8 +289,9 @@ static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance
 		}
 		w->spent += it->end - it->first;
 	}
-	if (hint != IRQ_BALANCE_NOWHERE && hint != it->place && irq_balance_may(w, it, hint) &&
-	    irq_balance_end(w, it, hint) <= enough && !irq_balance_prefers(w, best, hint))
+	if (hint >= it->first && hint < it->end && hint != it->place &&
+	    irq_balance_may(w, it, hint) && irq_balance_end(w, it, hint) <= enough &&
+	    !irq_balance_prefers(w, best, hint))
 		best = hint;
 	irq_balance_charge(w, it->place, cost, 0);
 	return best;

@@ -725,6 +725,24 @@ static void test_node_hint(void)
 	report("a hint counts inside the node only");
 }
 
+/* The only CPU of its node gets more, and the hint is the CPU that the interrupt came from */
+static void test_node_hint_outside(void)
+{
+	struct world w;
+
+	world_init(&w, 3);
+	w.cpus[1].node = 1;
+	w.base[1] = 250 * MSEC;
+	world_irq(&w, 0, 200 * MSEC);
+	w.irqs[0].node = 1;
+	w.irqs[0].hint = 1;
+	world_irq(&w, 2, 460 * MSEC);
+	EXPECT_EQ(ask(&w), 1);
+	EXPECT_EQ(w.irqs[0].cpu, 1);
+	finish(&w);
+	report("a hint outside of the node that holds an interrupt is no choice");
+}
+
 /* To the ns/s: a quarter of the load of siblings, an eighth of that of the package */
 static void test_company_weight(void)
 {
@@ -895,6 +913,7 @@ void test_topology(void)
 	test_company();
 	test_node_away();
 	test_node_hint();
+	test_node_hint_outside();
 	test_company_weight();
 	test_company_gain();
 	test_equal_faster();
