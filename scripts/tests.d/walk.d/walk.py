@@ -65,7 +65,7 @@ def pattern(lines):
         if line == '...':
             parts.append(r'(?:.*\n)*?')
         else:
-            text = [r'\s+'.join(map(re.escape, word.split(' '))) if not word.isdigit() else r'\d*[1-9]\d*' if int(word) > 9 else r'\d+'
+            text = [r'\s+'.join(map(re.escape, re.split(' +', word))) if not word.isdigit() else r'\d*[1-9]\d*' if int(word) > 9 else r'\d+'
                     for word in re.findall(r'\d+|\D+', line)]
             parts.append(r'\s*' + ''.join(text) + r'\s*\n')
     return ''.join(parts)
