@@ -8,7 +8,7 @@
  *
  * Other softirqs are charged by claims. A timed handler, poll or run that raises a softirq
  * claims a run of it for each event that it stands for, and the next run is timed. That stands
- * for as many, or for less if there are less runs than claims: several interrupts may raise
+ * for as many, or for fewer if there are fewer runs than claims: several interrupts may raise
  * one run. If there are more runs than claims, a part of the sampled ones is charged to no
  * interrupt, or to the one whose thread runs them.
  *
@@ -248,7 +248,7 @@ static void irq_load_scheduled(struct list_head *tail, unsigned int irq, u32 wei
 	}
 }
 
-/* A sample has claimed @events runs too many: less interrupts came than it stood for */
+/* A sample has claimed @events runs too many: fewer interrupts came than it stood for */
 static void irq_load_unclaim(u32 raised, u32 events)
 {
 	for (raised &= IRQ_LOAD_RAISED; raised && events; raised &= raised - 1) {
