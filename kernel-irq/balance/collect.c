@@ -65,23 +65,29 @@ void irq_balance_usable_cpus(struct cpumask *mask)
 }
 
 /* The time of a CPU that tasks take, ns/s: what is busy without the interrupts of the last pass */
-static u64 irq_balance_tasks(unsigned int cpu, u64 interrupts)
+static u64 irq_balance_tasks(unsigned int cpu, const struct irq_balance_cpu *c)
 {
 	u64 busy;
 
 	if (!cpu_online(cpu))
 		return 0;
-	busy = div_u64(sched_cpu_util(cpu) * IRQ_BALANCE_FULL, arch_scale_cpu_capacity(cpu));
-	return busy - min(busy, interrupts);
+	busy = div_u64(sched_cpu_util(cpu) * IRQ_BALANCE_FULL,
+		       arch_scale_cpu_capacity(cpu) - c->throttled);
+	return busy - min(busy, c->load);
 }
 
-/* The capacity that throttling leaves */
-static u32 irq_balance_capacity(unsigned int cpu)
+/* The capacity that throttling leaves, and what it takes if times follow the frequency */
+static void irq_balance_collect_capacity(struct irq_balance_cpu *c, unsigned int cpu)
 {
-	unsigned long capacity = arch_scale_cpu_capacity(cpu);
+	u32 capacity = clamp_t(u32, arch_scale_cpu_capacity(cpu), 1, IRQ_BALANCE_CAPACITY);
 
-	capacity -= min(capacity, cpufreq_get_pressure(cpu));
-	return clamp_t(u32, capacity, 1, IRQ_BALANCE_CAPACITY);
+	c->throttled = min_t(u32, capacity - 1, cpufreq_get_pressure(cpu));
+	c->capacity = capacity - c->throttled;
+#ifdef arch_scale_freq_invariant
+	if (arch_scale_freq_invariant())
+		return;
+#endif
+	c->throttled = 0;
 }
 
 static void irq_balance_collect_cpus(struct irq_balance_map *map)
@@ -99,8 +105,8 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
 			c->usable = !c->usable;
 			map->policy.changed = true;
 		}
-		c->capacity = irq_balance_capacity(cpu);
-		c->tasks = irq_balance_tasks(cpu, c->load);
+		irq_balance_collect_capacity(c, cpu);
+		c->tasks = irq_balance_tasks(cpu, c);
 		/* Elsewhere it is the number of the CPU, for packing tasks */
 		c->priority = IS_ENABLED(CONFIG_SCHED_MC_PRIO) ? arch_asym_cpu_priority(cpu) : 0;
 	}

@@ -39,7 +39,8 @@ static int cpus_show(struct seq_file *m, void *unused)
 	seq_puts(m, "cpu load_ns_per_s base_ns_per_s\n");
 	for_each_online_cpu(cpu)
 		seq_printf(m, "%3u %13llu %13llu\n", cpu, map->cpus[cpu].load,
-			   map->cpus[cpu].base.mean);
+			   div_u64(map->cpus[cpu].base.mean * IRQ_BALANCE_CAPACITY,
+				   map->cpus[cpu].capacity));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(cpus);

@@ -26,11 +26,12 @@
  *    until all that moves have touched is ``min_gain`` below the load that the worst CPU had: for
  *    the first CPU that is relieved by more than the error of the difference. If that never comes,
  *    take the moves back; with 64 moves the next pass goes on.
- * 6. Then, if the CPU has more than 80 %, or 70 % if the node has let one go, and its node holds
- *    some of that, the node lets go. Otherwise the CPU is done, and enough is worked out anew for
- *    the others. As no move helps the worst CPU any more, each of them has to gain a quarter of its
- *    load. Go on with 3, up to 64 moves.
- * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with it.
+ * 6. Then, if the CPU has more than 80 %, and its node holds some of that, the node lets go.
+ *    Otherwise the CPU is done, and enough is worked out anew for the others. As no move helps the
+ *    worst CPU any more, a CPU that has at most 80 % has to gain a quarter of its load. Go on with
+ *    3, up to 64 moves.
+ * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with it,
+ *    and, if it was relieved, still ``min_gain`` less than before.
  * 8. If that takes more than one move, repeat all from 1 with half of ``min_gain`` more in
  *    *enough*, up to three times. Of plans that are nearly as good as the best (within a third of
  *    ``min_gain``) the one with fewest moves counts.
@@ -70,7 +71,7 @@
 /* A search for those that give way takes so many steps for each item and CPU */
 #define EFFORT		16U
 
-/* Load (ns/s) of a CPU from which its node lets interrupts go, and takes them back */
+/* Load (ns/s) of a CPU that is nearly full: its node lets interrupts go, and takes them back */
 #define NODE_LIMIT	(IRQ_BALANCE_FULL / 100 * 80)
 #define NODE_BACK	(NODE_LIMIT / 8 * 7)
 
@@ -103,7 +104,8 @@ static bool irq_balance_may(const struct irq_balance_work *w, const struct irq_b
 	/* A few per cent are no reason to wake a faster CPU */
 	if (slot->scale < home->scale && it->stay && home->before < IRQ_BALANCE_WAKES)
 		return false;
-	return pos >= it->first && pos < it->end && slot->room && test_bit(slot->cpu, it->allowed);
+	return pos >= it->first && pos < it->end && pos != it->refused && slot->room &&
+	       test_bit(slot->cpu, it->allowed);
 }
 
 /*
@@ -447,10 +449,21 @@ static bool irq_balance_make_way(struct irq_balance_work *w, u32 from, u64 limit
 	return true;
 }
 
+/*
+ * What a CPU with that load has to gain. Once the worst CPU is done a gain does not help that, so
+ * it has to help a lot, or a CPU that is nearly full.
+ */
+static u64 irq_balance_gain(const struct irq_balance_work *w, u64 load)
+{
+	u64 need = irq_balance_need(w, load);
+
+	return w->dones && load <= NODE_LIMIT ? max(need, load / 4) : need;
+}
+
 /* Makes a step that relieves a CPU */
 static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 {
-	u64 load = w->slots[from].load, need = irq_balance_need(w, load), least = ~0ULL;
+	u64 load = w->slots[from].load, need = irq_balance_gain(w, load), least = ~0ULL;
 	struct irq_balance_item *it, *best = NULL;
 	u32 to, where = 0;
 
@@ -465,7 +478,8 @@ static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 			continue;
 		end = max(left, irq_balance_end(w, it, to));
 		if (end < load && it->why == IRQ_BALANCE_WHY_BEST)
-			it->why = end + need > load ? IRQ_BALANCE_WHY_GAIN : IRQ_BALANCE_WHY_NOISE;
+			it->why = end + need + it->toll > load ? IRQ_BALANCE_WHY_GAIN :
+								 IRQ_BALANCE_WHY_NOISE;
 		if (end < load && (end < least || (end <= w->enough && it->load < best->load))) {
 			best = it;
 			where = to;
@@ -492,14 +506,13 @@ static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 /* Whether what is in the trail gains enough for the CPU @from, in spite of all errors */
 static bool irq_balance_is_worth(const struct irq_balance_work *w, u32 from, u64 before, u64 error)
 {
-	u64 need = irq_balance_need(w, before);
+	u64 need = irq_balance_gain(w, before);
 	unsigned int i, k;
 
 	if (!w->nr_trail)
 		return false;
-	/* A gain that does not help the worst CPU has to help a lot */
-	if (w->dones)
-		need = max(need, before / 4);
+	for (i = 0; i < w->nr_trail; i++)
+		need += w->trail[i].it->toll;
 	for (i = 0; i <= w->nr_trail; i++) {
 		u32 pos = i < w->nr_trail ? w->trail[i].it->place : from;
 		u64 common = pos == from ? error : 0, gain;
@@ -670,7 +683,7 @@ static bool irq_balance_let_go(struct irq_balance_work *w, u32 from)
 	struct irq_balance_item *it;
 	bool holds = false;
 
-	if (w->slots[from].load <= (node->away ? NODE_BACK : NODE_LIMIT))
+	if (w->slots[from].load <= NODE_LIMIT)
 		return false;
 	hlist_for_each_entry(it, &w->slots[from].items, at)
 		holds |= it->held && irq_balance_in_range(it, from);
@@ -712,7 +725,8 @@ static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 			continue;
 		irq_balance_put(w, it, pos);
 		e = irq_balance_cost(w, it->error, pos);
-		after = irq_balance_company(w, pos) + need + max(w->slots[pos].load, load) - load;
+		after = irq_balance_company(w, pos) + need + it->toll +
+			max(w->slots[pos].load, load) - load;
 		gain = before - min(before, after);
 		if (before >= after &&
 		    irq_balance_product(gain, gain) + irq_balance_product(e, e) >=
@@ -720,6 +734,16 @@ static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 			return;
 		irq_balance_put(w, it, from);
 	}
+}
+
+/* What a CPU may get back: one that was relieved keeps the least gain */
+static u64 irq_balance_back(const struct irq_balance_work *w, u32 pos)
+{
+	u64 before = w->slots[pos].before;
+
+	if (before <= w->enough)
+		return w->enough;
+	return min(w->enough, before - min(before, irq_balance_need(w, before)));
 }
 
 /* Steps 1 to 7; returns what the worst CPU has then, of those that moves touch */
@@ -763,7 +787,8 @@ static u64 irq_balance_search(struct irq_balance_work *w, u32 slack)
 
 	for (it = w->items + w->nr; it-- > w->items;) {
 		if (it->stay && it->place != it->home && irq_balance_in_range(it, it->home) &&
-		    w->slots[it->home].load + irq_balance_takes(w, it, it->home) <= w->enough)
+		    w->slots[it->home].load + irq_balance_takes(w, it, it->home) <=
+		    irq_balance_back(w, it->home))
 			irq_balance_put(w, it, it->home);
 	}
 	for (it = w->items, worst = 0; it < w->items + w->nr; it++)

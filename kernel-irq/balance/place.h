@@ -55,6 +55,7 @@ struct irq_balance_slot {
 	u64			bias;		/* newcomers prefer a CPU with less, ns/s */
 	u64			fixed;		/* load that no plan changes, ns/s */
 	u64			fixed_error;	/* the square of what that may be off by */
+	u64			base;		/* the part of that which may follow an interrupt */
 	u64			light;		/* of light interrupts, ns/s */
 	u64			wait;		/* that light interrupts spend behind a heavy one */
 	u64			before;		/* load with all items at home */
@@ -65,6 +66,7 @@ struct irq_balance_item {
 	struct hlist_node	at;		/* in the list of @place */
 	u64			load;
 	u64			error;		/* by which @load may be off */
+	u64			toll;		/* that a move costs from then on */
 	const unsigned long	*allowed;	/* CPUs of the user's mask, by number */
 	u32			irq;		/* its index in what was handed to the pass */
 	u32			home;		/* position where it is */
@@ -73,6 +75,7 @@ struct irq_balance_item {
 	u32			first;		/* first position that it may go to */
 	u32			end;		/* position after the last one */
 	u32			hint;		/* position that its driver prefers, or NOWHERE */
+	u32			refused;	/* position that refused it lately, or NOWHERE */
 	int			node;		/* of its device, -1: none */
 	bool			held;		/* it has to stay in @node */
 	bool			stay;		/* it may stay at @home */

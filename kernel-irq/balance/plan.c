@@ -120,6 +120,12 @@ const char *irq_balance_why_name(enum irq_balance_why why)
 	return why < IRQ_BALANCE_NR_WHYS ? names[why] : "unknown";
 }
 
+/* The capacity that a CPU's times count with */
+static u32 irq_balance_rated(const struct irq_balance_cpu *cpu)
+{
+	return cpu->capacity + cpu->throttled;
+}
+
 /* An alarm wakes the thread before its timer: a load is far above its mean, or gets heavy */
 static void irq_balance_set_alarm(const struct irq_balance *bal, u64 now,
 				  const struct irq_balance_irq *irq)
@@ -138,7 +144,8 @@ static void irq_balance_set_alarm(const struct irq_balance *bal, u64 now,
 		return;
 	if (!st->heavy)
 		level = clamp(level, heavy / 2, heavy);
-	level = div_u64(level * IRQ_BALANCE_CAPACITY, bal->work->cpus[irq->cpu].capacity);
+	level = div_u64(level * IRQ_BALANCE_CAPACITY,
+			irq_balance_rated(&bal->work->cpus[irq->cpu]));
 	if (level >= IRQ_BALANCE_FULL)
 		return;
 	st->alarm.quantum = max_t(u64, level >> ALARM_SHIFT, IRQ_LOAD_QUANTUM);
@@ -164,10 +171,10 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 	}
 	was = st->heavy;
 	if (irq->cpu < w->nr_cpus && elapsed) {
-		u32 capacity = w->cpus[irq->cpu].capacity;
+		u32 capacity = irq_balance_rated(&w->cpus[irq->cpu]);
 
 		/* The shares of two kinds of CPU in a window are not known */
-		if (st->cpu < w->nr_cpus && w->cpus[st->cpu].capacity != capacity)
+		if (st->cpu < w->nr_cpus && irq_balance_rated(&w->cpus[st->cpu]) != capacity)
 			st->load.seen = false;
 		st->ran = irq->time != st->load.total;
 		irq_balance_average_update(&st->load, irq->time, elapsed, capacity, true);
@@ -233,7 +240,7 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
  * Load that the load map does not know to be an interrupt's is base load. Some of it follows the
  * interrupt: what came to its new CPU and left the old one in the minute after its move. To move
  * the interrupt away from that gains nothing. Returns what follows it, of the base load of its
- * CPU, ns/s.
+ * CPU, ns/s on a CPU of capacity 1024.
  */
 static u64 irq_balance_learn(struct irq_balance *bal, const struct irq_balance_irq *irq)
 {
@@ -345,10 +352,11 @@ static void irq_balance_take_cpus(struct irq_balance *bal, u64 now)
 		const struct irq_balance_cpu *cpu = &w->cpus[slot->cpu];
 
 		slot->scale = (IRQ_BALANCE_CAPACITY << IRQ_BALANCE_SCALE_SHIFT) / cpu->capacity;
-		slot->fixed = cpu->base.mean;
-		slot->fixed_error = irq_balance_error(bal, &cpu->base);
+		slot->fixed = irq_balance_cost(w, cpu->base.mean, pos);
+		slot->fixed_error = irq_balance_cost(w, irq_balance_error(bal, &cpu->base), pos);
+		slot->base = slot->fixed;
 		slot->room = cpu->usable && now >= cpu->full_until;
-		slot->load = cpu->base.mean;
+		slot->load = slot->fixed;
 		slot->light = 0;
 	}
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
@@ -381,8 +389,7 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 	w->nr = 0;
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		struct irq_balance_state *st = irq->state;
-		/* A plan has to gain more than its moves cost */
-		u64 error = irq_balance_error(bal, &st->load) + irq->toll, follows;
+		u64 error = irq_balance_error(bal, &st->load), follows;
 		struct irq_balance_slot *slot;
 		bool allowed, crowded;
 
@@ -413,20 +420,25 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 			st->why = IRQ_BALANCE_WHY_PROGRAM;
 		/* With a program, the planner places what may not stay, and nothing else */
 		if (!(st->heavy || crowded) || !irq->allowed ||
-		    (allowed && (bal->program || now < st->hold))) {
+		    (allowed && bal->program) ||
+		    ((allowed || st->refused >= 2 * REFUSED) && now < st->hold)) {
 			slot->fixed += irq_balance_cost(w, irq->load, pos);
 			slot->fixed_error += irq_balance_cost(w, error, pos);
 			continue;
 		}
-		follows = min(follows, slot->fixed);
+		follows = min(irq_balance_cost(w, follows, pos), slot->base);
+		slot->base -= follows;
 		slot->fixed -= follows;
 		w->items[w->nr++] = (struct irq_balance_item) {
 			.load = irq->load + ((follows << IRQ_BALANCE_SCALE_SHIFT) / slot->scale),
-			.error = error, .allowed = irq->allowed, .irq = irq - w->irqs,
+			.error = error, .toll = irq->toll, .allowed = irq->allowed,
+			.irq = irq - w->irqs,
 			.home = pos, .place = pos, .node = irq->node,
 			.stay = allowed, .why = IRQ_BALANCE_WHY_BEST,
 			.hint = irq->hint && irq->hint <= w->nr_cpus ?
 				w->cpus[irq->hint - 1].pos : IRQ_BALANCE_NOWHERE,
+			.refused = st->refused >= REFUSED && now < st->hold ?
+				   w->cpus[st->target].pos : IRQ_BALANCE_NOWHERE,
 			.vain = follows >= irq_balance_need(w, slot->load),
 		};
 	}
@@ -604,7 +616,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	w->nr_irqs = nr_irqs;
 	for (i = 0; i < nr_cpus && elapsed; i++)
 		irq_balance_average_update(&cpus[i].base, cpus[i].time, elapsed,
-					   IRQ_BALANCE_CAPACITY, false);
+					   irq_balance_rated(&cpus[i]), false);
 	for (i = 0; i < nr_irqs; i++) {
 		changes |= irq_balance_measure(bal, elapsed, &irqs[i]);
 		irq_balance_arrive(bal, now, &irqs[i]);

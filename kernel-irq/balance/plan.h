@@ -112,6 +112,7 @@ struct irq_balance_cpu {
 	u64		time;
 	u64		tasks;		/* in: time that tasks take of it, ns/s */
 	u32		capacity;	/* in: 1..1024, what throttling leaves */
+	u32		throttled;	/* in: what throttling takes, if times count without it */
 	int		priority;	/* in: the higher the better, where capacities are equal */
 	int		node;		/* in: NUMA node or -1 */
 	unsigned int	package;	/* in: these three are numbered machine-wide */
@@ -120,7 +121,7 @@ struct irq_balance_cpu {
 	bool		usable;		/* in: may be given interrupts */
 	u32		pos;		/* kept: see &struct irq_balance_slot */
 	u64		full_until;	/* in: clock (ns) until which it gets no more interrupts */
-	struct irq_balance_average base; /* kept: its load that belongs to no interrupt */
+	struct irq_balance_average base; /* kept: its own load, on a CPU of capacity 1024 */
 	u64		load;		/* out: ns/s, all interrupts included; 1e9: it is full */
 };
 

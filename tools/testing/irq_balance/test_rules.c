@@ -238,6 +238,33 @@ static void test_given_up(void)
 	report("a move is tried eight times, then given up, each time for longer");
 }
 
+/* One that has to leave goes elsewhere if its target is refused, and rests if all are. */
+static void test_refused(void)
+{
+	unsigned int i, target[3] = { 0 };
+	struct world w;
+
+	world_init(&w, 3);
+	world_irq(&w, 0, 300000000);
+	w.cpus[0].usable = false;
+	w.deaf[0] = true;
+	world_pass(&w);
+	for (i = 0; i < 17; i++) {
+		world_step(&w, 100 * MSEC);
+		target[w.irqs[0].target]++;
+	}
+	EXPECT_EQ(target[1], 12);
+	EXPECT_EQ(target[2], 4);
+	EXPECT_EQ(target[0], 1);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FAILED);
+	world_step(&w, w.state[0].hold - w.now - 1);
+	EXPECT_EQ(w.irqs[0].target, 0);
+	w.deaf[0] = false;
+	EXPECT_EQ(world_step(&w, 1), 1);
+	finish(&w);
+	report("one that has to leave is not asked to go where that is refused");
+}
+
 /* 1, 2, 4, ... 64 s, to the nanosecond; a minute after that a second again. */
 static void test_rest_times(void)
 {
@@ -654,6 +681,7 @@ void test_rules(void)
 	test_void_rest();
 	test_deaf();
 	test_given_up();
+	test_refused();
 	test_hold();
 	test_observe();
 	test_program();

@@ -175,7 +175,7 @@ static void test_best_step(void)
 	report("if enough cannot be had the move after which both CPUs have least is made");
 }
 
-/* Once a giant is done with, the others have to gain a quarter, by a single move */
+/* Once a giant is done with, the others have to gain a quarter, by a single move, up to 80 % */
 static void test_after_done(void)
 {
 	struct world w;
@@ -187,6 +187,14 @@ static void test_after_done(void)
 		w.base[0] = (400 - i) * MSEC;
 		add(&w, 0, i, 1);
 		EXPECT_EQ(ask(&w), i == 100);
+		finish(&w);
+	}
+	for (i = 640; i <= 660; i += 20) {
+		apart(&w, 4);
+		world_irq(&w, 3, 900 * MSEC);
+		w.base[0] = i * MSEC;
+		add(&w, 0, 150, 1);
+		EXPECT_EQ(ask(&w), i == 660);
 		finish(&w);
 	}
 	/* 600, of which 200 could go to CPU 1 if another 200 left that for CPU 2 */
@@ -201,7 +209,7 @@ static void test_after_done(void)
 		EXPECT_EQ(ask(&w), i ? 0 : 2);
 		finish(&w);
 	}
-	report("once a CPU is done with another one has to gain a quarter, by a single move");
+	report("once a CPU is done with another one has to gain a quarter, or to be nearly full");
 }
 
 /* CPU 0 has 650. 525 are enough, 617.5 a gain, 571.25 half of that. */

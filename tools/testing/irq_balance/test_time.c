@@ -646,6 +646,27 @@ static void test_measure(void)
 	report("what a window says");
 }
 
+/* Throttled to a quarter of its speed a CPU takes four times as long, of which times show a quarter */
+static void test_throttled(void)
+{
+	struct world w;
+
+	world_init(&w, 2);
+	w.cpus[0].capacity = 256;
+	w.cpus[0].throttled = 768;
+	w.base[0] = 40 * MSEC;
+	world_irq(&w, 0, 150 * MSEC);
+	w.movable[0] = false;
+	world_run(&w, 1000);
+	EXPECT_EQ(w.irqs[0].load / 1000, 150 * MSEC / 1000);
+	EXPECT_EQ(w.cpus[0].load / 1000, 640 * MSEC / 1000);
+	world_irq(&w, 0, 70 * MSEC);
+	world_run(&w, 10000);
+	EXPECT_EQ(w.moves, 1);
+	finish(&w);
+	report("throttling makes a CPU busier, and its interrupts no lighter");
+}
+
 /* Not later than 20 s after the loads became constant */
 static void test_late(void)
 {
@@ -681,5 +702,6 @@ void test_time(void)
 	test_false_alarms();
 	test_alarm();
 	test_measure();
+	test_throttled();
 	test_late();
 }

@@ -73,6 +73,12 @@ static u64 cost(const struct world *w, unsigned int irq, unsigned int cpu)
 	return w->load[irq] * 1024 / w->cpus[cpu].capacity;
 }
 
+/* Times that follow the frequency count as if nothing were throttled */
+static u64 charged(const struct world *w, unsigned int cpu, u64 ns)
+{
+	return ns * w->cpus[cpu].capacity / (w->cpus[cpu].capacity + w->cpus[cpu].throttled);
+}
+
 /**
  * world_load - the load of a CPU
  * @w:		world
@@ -292,10 +298,11 @@ static void advance(struct world *w, u64 ns)
 
 	for (i = 0; i < w->nr_irqs; i++) {
 		if (w->irqs[i].cpu < w->nr_cpus)
-			w->irqs[i].time += cost(w, i, w->irqs[i].cpu) * (ns / MSEC) / 1000;
+			w->irqs[i].time += charged(w, w->irqs[i].cpu, cost(w, i, w->irqs[i].cpu)) *
+					   (ns / MSEC) / 1000;
 	}
 	for (i = 0; i < w->nr_cpus; i++)
-		w->cpus[i].time += w->base[i] * (ns / MSEC) / 1000;
+		w->cpus[i].time += charged(w, i, w->base[i]) * (ns / MSEC) / 1000;
 	w->now += ns;
 }
 
