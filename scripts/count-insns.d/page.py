@@ -14,11 +14,11 @@ import sys
 KERNELS = 'unpatched', 'off', 'observe', 'on', 'each timed'
 TITLES = ('Instructions of a whole interrupt, mitigations=off', 'Instructions of a whole interrupt, default mitigations')
 RATES = {'1000': '1,000', '10000': '10,000', '20000': '20,000', '0': 'most', 'busy-poll': 'busy poll'}
-# The column of each, after NUMBER, RATE, ROW and LOW
-FIGURES = {'median': 4, 'mean': 6, 'p99': 5}
+# The column of each, after NUMBER, RATE, ROW and LOW. Not p99: at 10,000 per second one in a hundred is sampled
+FIGURES = {'median': 4, 'mean': 6}
 MORE = 'more, 10^6/s'
 # Per cent that a figure may differ, as other compilers and boots make it; of MORE this many millions, too
-TOLERANCE = {'median': 3, 'mean': 3, 'p99': 10, MORE: 15}
+TOLERANCE = {'median': 3, 'mean': 3, MORE: 15}
 LITTLE = 0.1
 
 

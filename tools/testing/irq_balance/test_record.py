@@ -21,7 +21,7 @@ FORMATS = {
     'perf script': 'kirqd    85 [003]   %.6f: irq_balance:irq_balance_%s: %s\n'}
 
 
-def events(move='irq=24 from=0 to=1', asked=None, at=3, generation=1):
+def events(move='irq=24 from=0 to=1', asked=None, at=3, generation=1, gain=300000000):
     for number, (now, cpu) in enumerate(PASSES):
         t = now / 1e9
         yield t, 'settings', SETTINGS
@@ -34,7 +34,7 @@ def events(move='irq=24 from=0 to=1', asked=None, at=3, generation=1):
         yield t, 'plan', 'now=%d heavy=2 worst=600000000 planned=600000000 moves=0 next_ms=50 generation=%d asked=%d' % (
             now, generation, number == asked)
         if number == at:
-            yield t, 'move', move + ' reason=imbalance load=300000000 gain=300000000'
+            yield t, 'move', move + ' reason=imbalance load=300000000 gain=%d' % gain
 
 
 def capture(some, form='tracefs'):
@@ -63,7 +63,9 @@ class Record(unittest.TestCase):
 
     def test_verify(self):
         cases = (('the recorded move', {}, 0, '1 recorded moves, 1 replayed, 1 of them'),
-                 ('another one', {'move': 'irq=25 from=0 to=1'}, 1, 'absent 25 0 1'),
+                 ('another one that gains as much', {'move': 'irq=25 from=0 to=1'}, 0, 'the others gain as much'),
+                 ('another one that gains more', {'move': 'irq=25 from=0 to=1', 'gain': 310000000}, 1, 'absent 25 0 1'),
+                 ('another CPU that is left', {'move': 'irq=25 from=1 to=0'}, 1, 'absent 25 1 0'),
                  ('a rebalance', {'asked': 3}, 0, '1 recorded moves, 1 replayed, 1 of them'))
         with tempfile.TemporaryDirectory() as work:
             name = work + '/replay'
