@@ -218,6 +218,12 @@ void irq_load_span_begin(struct irq_load_span *span)
 	span->start = local_clock_noinstr();
 }
 
+/* Whether other tasks ran meanwhile */
+static bool irq_load_switched(const struct irq_load_span *span)
+{
+	return current->nvcsw + current->nivcsw != span->switches;
+}
+
 /* Stop to time it, perhaps on another CPU; the time without what interrupted it */
 u64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 {
@@ -230,7 +236,7 @@ u64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	 * Others ran in it: the scheduler knows what was left. With IRQ_TIME_ACCOUNTING and
 	 * PREEMPT_RT it leaves out softirqs in tasks other than ksoftirqd: their charge is too low.
 	 */
-	if (current->nvcsw + current->nivcsw != span->switches)
+	if (irq_load_switched(span))
 		return min_t(u64, wall, irq_load_since(task_sched_runtime(current), span->runtime));
 
 	spent -= irq_load_since(irq_load_steal_clock(), span->steal) + irq_load_span_cost;
@@ -270,6 +276,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_line *line = irq_load_line_of(desc);
+	struct task_struct *outer_handler = c->handler;
 	unsigned int outer = c->handling;
 	u64 nested, start, now, since, steal;
 	struct list_head *tail;
@@ -290,6 +297,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	nested = c->timed_ns;
 	timed = c->timed;
 	c->handling = irq_desc_get_irq(desc);
+	c->handler = NULL;
 	steal = irq_load_steal_clock();
 	start = local_clock_noinstr();
 
@@ -298,6 +306,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	raw_spin_lock(&desc->lock);
 	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
 	c->handling = outer;
+	c->handler = outer_handler;
 
 	now = local_clock();
 	start += irq_load_steal_clock() - steal + irq_load_span_cost;
@@ -348,8 +357,10 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 	}
 
 	/* With BH disabled it stays on this CPU */
-	if (tail)
+	if (tail) {
+		this_cpu_write(irq_load_cpu.handler, current);
 		this_cpu_write(irq_load_cpu.handling, action->irq);
+	}
 	ret = action->thread_fn(action->irq, action->dev_id);
 	if (tail)
 		this_cpu_write(irq_load_cpu.handling, 0);
@@ -357,7 +368,7 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 	guard(raw_spinlock_irqsave)(&desc->lock);
 	now = local_clock();
 	time = irq_load_span_end(&span, now);
-	if (tail)
+	if (tail && !irq_load_switched(&span))
 		irq_load_raised(0, tail, action->irq, 0, 0);
 	since = now - line->thread.stamp;
 	irq_load_take_sample(&line->thread, now, time, irq_load_freq());

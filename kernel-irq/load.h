@@ -97,6 +97,7 @@ struct irq_load_cpu {
 	u64			last_ns;	/* the last sample */
 	u64			soft_ns;	/* time of softirq runs that were timed */
 	unsigned int		handling;	/* the interrupt whose handler is timed, 0: none */
+	struct task_struct	*handler;	/* its thread, NULL: in hard interrupt context */
 	atomic64_t		base;		/* softirq time that belongs to no interrupt */
 	struct irq_load_vector	vector[NR_SOFTIRQS];
 };

@@ -217,7 +217,8 @@ void irq_load_mark_polled(const struct napi_struct *napi)
 	u32 mark = now + (u32)(unsigned long)napi;
 	struct irq_load_line *line;
 
-	if (unlikely(irq))
+	if (unlikely(irq) &&
+	    this_cpu_read(irq_load_cpu.handler) == (in_hardirq() ? NULL : current))
 		irq_load_napi_vote(napi, irq);
 	if (this_cpu_read(irq_load_marked[hash]) == mark)
 		return;
