@@ -37,7 +37,8 @@
  *    ``min_gain``) the one with fewest moves counts.
  * 9. On a CPU weigh, besides, its siblings with a quarter of their load, other cores of its package
  *    with an eighth. Move an interrupt to the core or package that is least busy if that makes
- *    this weight less by ``min_gain``, and its load at most half of ``min_gain`` more.
+ *    this weight less by ``min_gain``, and its load at most half of ``min_gain`` more. While a
+ *    move is tried again that failed, all others wait.
  * 10. CPUs that end equally low, and up to enough all are, differ by the load of their node,
  *     package, cache and core, their own load, tasks and priority, their capacity, and by the
  *     driver's hint.
@@ -796,6 +797,20 @@ static u64 irq_balance_search(struct irq_balance_work *w, u32 slack)
 	return worst;
 }
 
+/* No move relies on one that failed before: the next pass sees whether that is done */
+static void irq_balance_await_doubt(struct irq_balance_work *w)
+{
+	struct irq_balance_item *it;
+	bool doubt = false;
+
+	for (it = w->items; it < w->items + w->nr; it++)
+		doubt |= it->doubt && it->place != it->home;
+	for (it = w->items; doubt && it < w->items + w->nr; it++) {
+		if (it->stay && !it->doubt && it->place != it->home)
+			irq_balance_put(w, it, it->home);
+	}
+}
+
 /* Finds the placement: steps 8 and 9 */
 void irq_balance_place(struct irq_balance_work *w)
 {
@@ -826,4 +841,5 @@ void irq_balance_place(struct irq_balance_work *w)
 	}
 	for (pos = 0; pos < w->nr_cpus; pos++)
 		irq_balance_separate(w, pos);
+	irq_balance_await_doubt(w);
 }

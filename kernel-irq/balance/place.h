@@ -76,6 +76,7 @@ struct irq_balance_item {
 	u32			end;		/* position after the last one */
 	u32			hint;		/* position that its driver prefers, or NOWHERE */
 	u32			refused;	/* position that refused it lately, or NOWHERE */
+	bool			doubt;		/* it was not moved when it was to be */
 	int			node;		/* of its device, -1: none */
 	bool			held;		/* it has to stay in @node */
 	bool			stay;		/* it may stay at @home */

@@ -434,7 +434,8 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 			.error = error, .toll = irq->toll, .allowed = irq->allowed,
 			.irq = irq - w->irqs,
 			.home = pos, .place = pos, .node = irq->node,
-			.stay = allowed, .why = IRQ_BALANCE_WHY_BEST,
+			.stay = allowed, .doubt = st->refused >= REFUSED,
+			.why = IRQ_BALANCE_WHY_BEST,
 			.hint = irq->hint && irq->hint <= w->nr_cpus ?
 				w->cpus[irq->hint - 1].pos : IRQ_BALANCE_NOWHERE,
 			.refused = st->refused >= REFUSED && now < st->hold ?

@@ -98,6 +98,12 @@ static void random_world(struct world *w, u64 seed)
 		if (!rnd(30))
 			w->irqs[i].cpu = w->nr_cpus + rnd(3);
 	}
+	for (i = 0; i < nr && seed % 3 == 0; i++) {
+		w->irqs[i].hint = rnd(w->nr_cpus + 2);
+		w->irqs[i].toll = rnd(4) ? 0 : rnd(50 * MSEC);
+	}
+	for (c = 0; c < w->nr_cpus && seed % 5 == 0; c++)
+		w->cpus[c].throttled = rnd(1025 - w->cpus[c].capacity);
 }
 
 static u64 play(u64 seed, bool *moving)

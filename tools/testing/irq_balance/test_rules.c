@@ -262,6 +262,21 @@ static void test_refused(void)
 	w.deaf[0] = false;
 	EXPECT_EQ(world_step(&w, 1), 1);
 	finish(&w);
+	/* Others make way for it at first only */
+	world_init(&w, 3);
+	world_irq(&w, 0, 500 * MSEC);
+	world_irq(&w, 1, 300 * MSEC);
+	world_irq(&w, 2, 300 * MSEC);
+	w.cpus[0].usable = false;
+	w.deaf[0] = true;
+	world_pass(&w);
+	world_run(&w, 5000);
+	EXPECT(w.moves <= 2);
+	i = w.moves;
+	for (; w.now < 300000 * MSEC; w.wrong = NULL)
+		world_run(&w, 50);
+	EXPECT_EQ(w.moves, i);
+	finish(&w);
 	report("one that has to leave is not asked to go where that is refused");
 }
 
