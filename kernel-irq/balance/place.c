@@ -451,8 +451,8 @@ static bool irq_balance_make_way(struct irq_balance_work *w, u32 from, u64 limit
 }
 
 /*
- * What a CPU with that load has to gain. Once the worst CPU is done a gain does not help that, so
- * it has to help a lot, or a CPU that is nearly full.
+ * The gain that is worth moves, for a CPU with that load. Once the worst CPU is done it is not
+ * helped any more, so the gain has to be large, or to help a CPU that is nearly full.
  */
 static u64 irq_balance_gain(const struct irq_balance_work *w, u64 load)
 {
@@ -737,7 +737,7 @@ static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 	}
 }
 
-/* What a CPU may get back: one that was relieved keeps the least gain */
+/* The load up to which a CPU gets interrupts back: one that was relieved keeps the least gain */
 static u64 irq_balance_back(const struct irq_balance_work *w, u32 pos)
 {
 	u64 before = w->slots[pos].before;

@@ -646,7 +646,7 @@ static void test_measure(void)
 	report("what a window says");
 }
 
-/* Throttled to a quarter of its speed a CPU takes four times as long, of which times show a quarter */
+/* At a quarter of its speed a CPU takes four times as long, and its times show a quarter of that */
 static void test_throttled(void)
 {
 	struct world w;
