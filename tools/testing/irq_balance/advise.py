@@ -17,6 +17,8 @@ The loads are measured in up to BINS parts. They change from part to part, and t
 the errors come from: twice the standard error of the mean.
 """
 import array
+import collections
+import errno
 import fcntl
 import json
 import math
@@ -42,6 +44,9 @@ HEAVY, FULL = 0.02, 0.8
 SECOND = 10 ** 9
 # CPUs in a picture, at most
 DRAWN = 64
+# By the kernel's word, what the balancer does not move
+STAY = {'managed': 'managed', **dict.fromkeys(('chained', 'nmi', 'nested', 'per-cpu', 'no-balancing', 'no-affinity', 'forwarded', 'chip',
+                                               'opted-out', 'polled', 'banned'), 'fixed')}
 
 
 def hexmask(cpus):
@@ -108,12 +113,13 @@ class Machine:
             name = (read(path + 'actions') or '').strip()
             if not name:
                 continue
-            mask = set(cpus_of(read(proc + 'smp_affinity_list'))) & set(self.online)
+            listed = read(proc + 'smp_affinity_list')
+            mask = set(self.default) if listed is None else set(cpus_of(listed)) & set(self.online)
             at = cpus_of(read(proc + 'effective_affinity_list'))
             at = at[0] if at and at[0] in self.cpus else min(mask or self.online)
             row = {'name': name, 'chip': (read(path + 'chip_name') or '').strip(), 'cpu': at, 'mask': mask | {at},
-                   'node': integer(read(proc + 'node'), -1)}
-            row['why'] = self.why(irq, row, proc)
+                   'node': integer(read(proc + 'node'), -1), 'alone': len(mask | {at}) == 1}
+            row['why'] = 'unknown' if listed is None else self.why(irq, row, proc)
             found[irq] = row
         return found
 
@@ -121,8 +127,12 @@ class Machine:
         """The reason that an interrupt has its mask."""
         try:
             writable = os.stat(proc + 'smp_affinity').st_mode & stat.S_IWUSR
-        except OSError:
-            writable = False
+            # Before 6.12 all are writable: what is no mask is refused with EINVAL, or sooner if no mask is taken
+            if writable and self.procfs == '/proc' and os.geteuid() == 0:
+                with open(proc + 'smp_affinity', 'wb', buffering=0) as file:
+                    file.write(b'x')
+        except OSError as error:
+            writable = error.errno in (errno.EINVAL, errno.EROFS, errno.EACCES)
         if 'AFFINITY_MANAGED' in (read('%s/kernel/debug/irq/irqs/%d' % (self.sysfs, irq)) or '') or \
                 re.search(r'nvme[0-9]+q[1-9]', row['name']) or not writable and 'MSI' in row['chip']:
             return 'managed'
@@ -230,7 +240,7 @@ class Workload:
             row = machine.irqs[irq]
             mask = machine.default | {row['cpu']} if irq in widened else row['mask']
             flag = {'managed': ' managed', 'fixed': ' pinned'}.get(row['why'], '')
-            if len(mask) == 1 or row['why'] == 'driver' and irq not in widened:
+            if len(mask) == 1 or row['why'] == 'driver' and row['alone'] and irq not in widened:
                 flag = flag or ' pinned'
             out.append('irq %d node %d mask %s at %d%s' % (irq, row['node'], cpulist(mask), row['cpu'], flag))
         for number in range(max(BINS, len(self.bins))):
@@ -260,13 +270,20 @@ class Measured(Workload):
                     row = part[1].setdefault((cpu, key), [0, 0])
                     row[0] += value[0]
                     row[1] += value[1]
+        ran, several = collections.Counter(), collections.Counter()
+        for window in accounts.sums:
+            times = collections.Counter(key for sums in window.values() for kind, key in sums if kind == 'hard')
+            ran.update(times.keys())
+            several.update(irq for irq, cpus in times.items() if cpus > 2)
+        # On several CPUs at a time: a timer or an IPI of each CPU
+        percpu = {irq for irq in ran if 2 * several[irq] > ran[irq]}
         cost, where = accounts.event_ns(), {}
         for _, (length, sums) in sorted(parts.items()):
             load, base = {}, {}
             for (cpu, (kind, key)), (ns, events) in sums.items():
                 rate = max(0, ns - cost * events) * SECOND / length
                 irq = used.get(key) if kind == 'napi' else key
-                if kind == 'base' or irq not in machine.irqs or cpu not in machine.cpus:
+                if kind == 'base' or irq in percpu or irq not in machine.irqs or cpu not in machine.cpus:
                     base[cpu] = base.get(cpu, 0) + rate
                     continue
                 load[irq] = load.get(irq, 0) + rate * machine.cpus[cpu]['capacity'] / 1024
@@ -307,6 +324,8 @@ class Mapped(Workload):
                 if irq not in machine.irqs or not row['ns'] or row['hard_ns'] is None:
                     continue
                 self.at(irq, cpus[0] if cpus else machine.irqs[irq]['cpu'])
+                if row.get('status') in STAY:
+                    machine.irqs[irq]['why'] = STAY[row['status']]
                 load[irq] = row['ns'] / row['seconds'] * machine.cpus[machine.irqs[irq]['cpu']]['capacity'] / 1024
                 for part in 'hard', 'soft', 'thread':
                     self.row(irq)[part] += row[part + '_ns'] / self.seconds / 1e9
@@ -340,7 +359,8 @@ class Advice:
                       for irq, cpu in sorted(place.items()) if cpu != self.place[irq]]
         self.before, self.after = self.worst(self.now), self.worst(self.planned)
         self.gain, self.error = self.difference(self.before, self.after)
-        wide = [irq for irq in measured.rows if self.machine.irqs[irq]['why'] == 'driver' and measured.load(irq) >= HEAVY * SECOND]
+        wide = [irq for irq in measured.rows if self.machine.irqs[irq]['why'] == 'driver' and
+                self.machine.irqs[irq]['alone'] and measured.load(irq) >= HEAVY * SECOND]
         self.widened = None
         if wide:
             _, place = plan(program, measured.workload(wide))
@@ -407,10 +427,11 @@ class Advice:
         rx = sorted(int(n[3:]) for n in self.machine.names(path + 'queues') if re.fullmatch('rx-[0-9]+', n))
         quoted = "'%s'" % device if re.search(r'[^\w.-]', device) else device
         kind, most, now = channels(device) if self.machine.sysfs == '/sys' else ('', 0, 0)
-        if most > now:
-            commands.append('ethtool -L %s %s %d' % (quoted, kind, min(most, len(self.machine.cpus))))
+        want = min(most, len(self.machine.cpus))
+        if want > now:
+            commands.append('ethtool -L %s %s %d' % (quoted, kind, want))
         others = set(self.machine.cpus) - self.machine.isolated - {row['cpu']}
-        number = re.search(r'([0-9]+)$', row['name'])
+        number = re.search(r'([0-9]+)(?:@.*)?$', row['name'])
         queue = int(number[1]) if number and (int(number[1]) in rx or not seen) else rx[0] if rx else 0
         if others and (rx or not seen):
             commands.append('echo %s > /sys/class/net/%s/queues/rx-%d/rps_cpus' % (hexmask(others), quoted, queue))
@@ -589,7 +610,8 @@ def recorded(text, sysfs=None, procfs=None):
         raise Refused('%s has events of CPU %d, which is not online in %s' % (text.where, strange[0], sysfs))
     measured = Measured(machine, text, text.parse(), {}, {}, text.counts())
     measured.figures['source'] = 'text'
-    unknown = text.unknown() + ['no load of tasks'] + ([] if sysfs else ['no topology, no masks (--sysfs, --procfs)'])
+    unknown = text.unknown() + ['no load of tasks'] + ([] if sysfs else ['no topology (--sysfs)']) + (
+        [] if sysfs and procfs else ['no masks (--sysfs, --procfs)'])
     measured.notes.append('Not known from the text: ' + '; '.join(unknown))
     return measured
 

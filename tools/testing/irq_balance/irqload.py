@@ -528,4 +528,6 @@ def main():
 
 
 if __name__ == '__main__':
+    # advise imports this file: its Failure has to be the same class
+    sys.modules['irqload'] = sys.modules['__main__']
     sys.exit(main())

@@ -23,6 +23,7 @@ Documentation/admin-guide/irq-balance-replay.rst describes the format of FILE.
 The settings and the recorded moves are in its comments.
 """
 import argparse
+import io
 import os
 import re
 import signal
@@ -106,7 +107,7 @@ def measured(seconds, text=None, where=None):
     try:
         if text is None:
             return advise.measure(seconds).workload()
-        return advise.recorded(tracetext.Text(text.splitlines(True), where)).workload()
+        return advise.recorded(tracetext.Text(io.StringIO(text, newline='\n'), where)).workload()
     except advise.Refused as refused:
         die(str(refused))
 

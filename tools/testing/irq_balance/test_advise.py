@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """irqload --advise on made-up traces and trees: python3 -m unittest test_advise"""
+import errno
 import importlib.util
 import json
 import os
@@ -144,6 +145,14 @@ class Events(unittest.TestCase):
         self.assertEqual(self.sums(*events, learn=learn)[0], {('hard', 24): 10, ('soft', 24): 60, ('base', 0): 1})
         self.assertEqual(self.sums(*events)[0], {('hard', 24): 10, ('base', 0): 61})
 
+    def test_raised_later(self):
+        # Windows without softirq_raise do not make the handler one that seldom raises
+        run = [(10, ENTRY, 24, 24, 0), (20, EXIT, 24, 24, 0), (30, SOFT_ENTRY, 6, 6, 0), (90, SOFT_EXIT, 6, 6, 0)]
+        windows = [(0, 100, {0: [run[:1] + [(15, RAISE, 6, 6, 0)] + run[1:]]}, False, True)] + [(0, 100, {0: [run]}, False, False)] * 40
+        trace = types.SimpleNamespace(windows=windows, timed=windows[1:], seconds=1)
+        sums = tracetimes.Trace.parse(trace, types.SimpleNamespace(events=iter), {}).sums
+        self.assertEqual([window[0].get(('soft', 24)) for window in sums], [[60, 1]] * 40)
+
     def test_edges(self):
         # The window begins in a softirq, and ends in a handler
         found, _ = self.sums((100, ENTRY, 24), (150, EXIT, 24), (200, SOFT_EXIT, 1), (9000, ENTRY, 25))
@@ -267,6 +276,26 @@ class Texts(unittest.TestCase):
         # Without polls softirqs belong to the handler that raised them
         self.assertAlmostEqual(self.measured(''.join(line for line in full.splitlines(True) if 'napi_poll' not in line)).rows[24]['soft'], 0.3, delta=0.02)
 
+    def test_only_handlers(self):
+        # The time of a handler is not the cost of an event
+        found = self.measured(''.join(line for line in script('perf --ns').splitlines(True) if 'irq_handler_' in line))
+        self.assertEqual(found.figures['event_ns'], 0)
+        self.assertAlmostEqual(found.rows[24]['hard'], 0.15, delta=0.01)
+
+    def test_seldom_raised(self):
+        # Without softirq_raise: in every 16th run a softirq follows the handler
+        lines = script('perf --ns', 64, raised=False, cpus=(0,)).splitlines(True)
+        found = tracetext.Text([line for n, line in enumerate(lines) if 'handler' in line or 'vec=3' in line and not n // 9 % 16], '-')
+        self.assertEqual(sum(window[0].get(('soft', 24), [0])[0] for window in found.parse().sums), 4 * 2000000)
+
+    def test_sysfs_only(self):
+        tree = Tree(2)
+        tree.irq(24, 'eth0-rx', '1', '1')
+        found = self.measured(script('perf --ns'), tree.top + '/sys')
+        self.assertIn('no masks', found.notes[-1])
+        self.assertNotIn('no topology', found.notes[-1])
+        self.assertEqual((found.machine.irqs[24]['mask'], found.machine.irqs[24]['why']), ({0, 1}, 'unknown'))
+
     def test_state(self):
         tree = Tree(2)
         tree.irq(24, 'virtio0-input.0', '1', '1', '2')
@@ -374,6 +403,47 @@ class Advising(unittest.TestCase):
         self.assertEqual([row[0] for row in found.helpless()], ['user', 'driver', 'order'])
         self.assertEqual(found.helpless()[1][3], ["echo 'eth*-input.*,eth*-rx' > /sys/kernel/irq_balance/widen"])
 
+    def test_percpu(self):
+        # A timer of each CPU is base load; an interrupt that moves is not
+        self.tree.irq(3, 'arch_timer')
+        timer = {(cpu, ('hard', 3)): 200 for cpu in range(4)}
+        found = self.advice(*[{**timer, (cpu, ('hard', 24)): 50} for cpu in (0, 1, 2)])
+        self.assertEqual(list(found.measured.rows), [24])
+        self.assertEqual([base for _, base in found.measured.bins], [dict.fromkeys(range(4), 2e8)] * 3)
+
+    def test_driver_of_several(self):
+        # The driver's mask is kept, and is room for a move
+        self.tree.irq(24, 'eth0-rx', '0-1', '0', '3')
+        self.tree.irq(25, 'eth1', '0', '0')
+        self.tree.irq(26, 'eth2', '1', '1')
+        found = self.advice(*[{(0, ('hard', 24)): 300, (0, ('hard', 25)): 300, (1, ('hard', 26)): 200}] * 3)
+        self.assertEqual((found.machine.irqs[24]['why'], [move[:3] for move in found.moves]), ('driver', [(24, 0, 1)]))
+        self.assertRegex(found.measured.workload(), '(?m)^irq 24 node -1 mask 0-1 at 0$')
+        self.assertIsNone(found.widened)
+
+    def test_unwritable(self):
+        # Before 6.12 all masks seem to be writable
+        machine = self.tree.machine()
+        machine.procfs, proc = '/proc', self.tree.top + '/proc/irq/24/'
+        for error, why in (errno.EINVAL, 'default'), (errno.EIO, 'managed'):
+            refuse = unittest.mock.patch('advise.open', create=True, side_effect=OSError(error, ''))
+            with unittest.mock.patch('os.geteuid', lambda: 0), refuse:
+                self.assertEqual(machine.why(24, machine.irqs[24], proc), why)
+
+    def test_queue(self):
+        # The last number of a name may be that of the PCI function
+        self.tree.irq(24, 'mlx5_comp5@pci:0000:3b:00.0')
+        self.tree.write('sys/class/net/eth0/queues/rx-5/rps_cpus', 0)
+        found = self.advice({(0, ('hard', 24)): 900})
+        self.assertIn('echo e > /sys/class/net/eth0/queues/rx-5/rps_cpus', found.helpless()[0][3])
+        # As many queues as CPUs are enough
+        machine = found.machine
+        machine.sysfs, machine.devices, machine.candidates = '/sys', lambda: ['eth0'], lambda device: {24}
+        for most, now, more in (8, 4, []), (8, 5, []), (8, 2, [4]), (3, 2, [3]):
+            with unittest.mock.patch('advise.channels', lambda device, most=most, now=now: ('combined', most, now)):
+                commands = [command for command in found.divide(24, machine.irqs[24]) if 'ethtool' in command]
+            self.assertEqual(commands, ['ethtool -L eth0 combined %d' % n for n in more])
+
     def test_many_cpus(self):
         self.tree = Tree(4096)
         self.tree.irq(24, 'eth0', '0-4095', '17')
@@ -417,6 +487,16 @@ class Advising(unittest.TestCase):
         found = advise.Mapped(self.tree.machine(), [{'seconds': 2.0, 'irqs': [row], 'cpus': []}] * 2, {}, {}, 0)
         self.assertEqual((found.bins, found.load(24)), ([({24: 400.0}, {})] * 2, 400.0))
 
+    def test_map_status(self):
+        # An interrupt that the kernel keeps is not planned
+        cases = ('opted-out', 'fixed', []), ('banned', 'fixed', []), ('managed', 'managed', []), ('movable', 'default', [24])
+        self.tree.irq(25, 'eth1', '0')
+        for status, why, moved in cases:
+            rows = [{'irq': irq, 'cpus': '0', 'ns': ms * 10 ** 6, 'seconds': 1.0, 'hard_ns': ms * 10 ** 6, 'soft_ns': 0, 'thread_ns': 0,
+                     'status': now} for irq, ms, now in ((24, 300, status), (25, 400, 'pinned'))]
+            found = advise.Advice(advise.Mapped(self.tree.machine(), [{'seconds': 1.0, 'irqs': rows, 'cpus': []}] * 3, {}, {}, 0), REPLAY)
+            self.assertEqual((found.machine.irqs[24]['why'], [move[0] for move in found.moves]), (why, moved))
+
     @unittest.skipUnless(importlib.util.find_spec('matplotlib'), 'no matplotlib')
     def test_picture(self):
         for cpus in 1, 4, 64, 4096:
@@ -453,6 +533,11 @@ class Program(unittest.TestCase):
                                    (['--advise', '--seconds', '0'], 'is not between'), (['--advise', '-o', ''], 'not an empty one')):
             self.refused(message, *arguments)
         self.assertEqual(self.refused('is not built: make', *where, replay='/none/replay').count('\n'), 1)
+        # A failure in the table of the balancer, which irqload reads
+        tree.write('sys/kernel/irq_balance/state', 'observe')
+        tree.write('sys/kernel/debug/irq_balance/irqs', 'irq time_ns\nx y')
+        self.assertEqual(self.refused('cannot read this', *where).count('\n'), 2)
+        tree.write('sys/kernel/irq_balance/state', 'off')
         if os.geteuid():
             self.refused('only root', *where)
             return
@@ -517,6 +602,9 @@ class Program(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr, done.stdout), (0, b'', file.read()))
             outs.append(done.stdout)
         self.assertEqual(subprocess.run([REPLAY, '-'], input=outs[0], capture_output=True, check=False).returncode, 0)
+        # Only a newline ends a line
+        done = self.run_it('-', program=record, text=script('perf', name='a\x0bb\u2028c'))
+        self.assertEqual((done.returncode, done.stderr), (0, b''))
         done = self.run_it('-', program=record, text=script('perf')[:-9])
         self.assertEqual((done.returncode, done.stdout, done.stderr.count(b'\n')), (2, b'', 1))
 

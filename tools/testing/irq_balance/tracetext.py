@@ -100,6 +100,7 @@ class Text:
         """The sums of each window, and what the handlers raise."""
         accounts = tracetimes.Accounts(self.threads, PERF if self.perf else 1)
         for learn in True, False:
+            accounts.learning = learn or RAISE in self.kinds
             accounts.seen = accounts.torn = 0
             accounts.gaps.clear()
             for begin, end in self.timed:

@@ -173,7 +173,7 @@ class Accounts:
     def __init__(self, threads, unit=1):
         """UNIT is what an event of ftrace costs, in events of the trace."""
         self.threads, self.threaded, self.unit, self.resolution = threads, set(threads.values()), unit, 1
-        self.sums, self.gaps, self.seen, self.torn = [], collections.defaultdict(list), 0, 0
+        self.sums, self.gaps, self.seen, self.torn, self.learning = [], collections.defaultdict(list), 0, 0, True
         self.runs, self.raises = collections.Counter(), collections.defaultdict(collections.Counter)
         self.devices, self.votes = {}, collections.defaultdict(collections.Counter)
 
@@ -198,7 +198,7 @@ class Accounts:
 
         def follow(key):
             """KEY has run, and raised its softirqs."""
-            self.runs[key] += 1
+            self.runs[key] += self.learning
             if key not in learned:
                 learned[key] = self.raised_by(key)
             for vec in learned[key]:
@@ -300,6 +300,9 @@ class Accounts:
     def event_ns(self):
         """The cost of an event, 0 if it is not known."""
         costs = []
+        # Between the events of a handler is the handler: it is no measure of an event
+        if not any(len(gaps) >= 10 and {SOFT_ENTRY, SOFT_EXIT} & set(pair) for pair, gaps in self.gaps.items()):
+            return 0
         for gaps in self.gaps.values():
             least = sorted(gaps)[len(gaps) // 10]
             # The mean of times in us is as good as that of times in ns
@@ -353,7 +356,7 @@ class Tracer:
         if not os.path.isdir(self.top + '/events'):
             raise self.refuse(OSError(0, 'no tracefs', self.top)) from None
         for number in signal.SIGTERM, signal.SIGHUP:
-            signal.signal(number, lambda number, frame: os._exit(128 + number) if self.close() else None)
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))
         try:
             os.mkdir(self.mine)
             self.set('tracing_on', 0)
@@ -411,7 +414,7 @@ class Tracer:
                     if len(page) < self.format.data:
                         break
                     lost |= self.format.lost(page)
-                    pages.setdefault(cpu, []).append(page)
+                    pages.setdefault(cpu, []).append(page[:self.format.data + (self.format.length(page) & 0x3fffffff)])
             except OSError as error:
                 # It is empty, or of a CPU that never was online
                 if error.errno not in (errno.EAGAIN, errno.ENODEV):
@@ -454,7 +457,7 @@ class Trace:
     def parse(self, form, threads):
         """The sums of each window in timed."""
         accounts = Accounts(threads)
-        for begin, end, pages, *_ in self.windows:
+        for begin, end, pages, _, accounts.learning in self.windows:
             accounts.window()
             for cpu, found in pages.items():
                 accounts.cpu(cpu, (event for page in found for event in form.events(page)), begin, end)
