@@ -94,8 +94,9 @@ int irq_balance_set_cpus(const char *list, const char *where)
 	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
 
-	/* The parser ends at a newline, whatever is behind it */
-	if (cpulist_parse(list, mask) || !cpumask_intersects(mask, cpu_possible_mask) ||
+	/* A longer write comes in pieces. The parser ends at a newline, whatever is behind it. */
+	if (strlen(list) >= PAGE_SIZE || cpulist_parse(list, mask) ||
+	    !cpumask_intersects(mask, cpu_possible_mask) ||
 	    *skip_spaces(strchrnul(list, '\n'))) {
 		pr_err_ratelimited("%scpus: expected a list of CPUs like 0-2,%u and nothing after it\n",
 				   where, nr_cpu_ids - 1);

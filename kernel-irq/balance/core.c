@@ -110,6 +110,9 @@ static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kic
 static unsigned int irq_balance_review_due;
 static unsigned int irq_balance_retries;
 
+/* Clock (ns) of the next look at those that could not leave a CPU */
+static u64 irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
+
 static void irq_balance_review_func(struct irq_work *work)
 {
 	irq_balance_replan();
@@ -258,7 +261,7 @@ static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask 
 	return ret;
 }
 
-/* Returns whether nothing is left to do */
+/* Returns whether nothing is left to do. A move that is deferred may still fail. */
 static bool irq_balance_evacuate(struct irq_balance_map *map)
 {
 	struct irq_desc *desc;
@@ -269,7 +272,7 @@ static bool irq_balance_evacuate(struct irq_balance_map *map)
 	while ((desc = irq_load_next_desc(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		ret = irq_balance_evacuate_irq(desc, &map->usable);
-		all &= !ret || ret == -EINPROGRESS || ret == -EALREADY || ret == -EPERM;
+		all &= !ret || ret == -EALREADY || ret == -EPERM;
 		irq_desc_put_ref(desc);
 	}
 	return all;
@@ -309,6 +312,7 @@ static u64 irq_balance_run(void)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	now = ktime_get_ns();
+	review |= now >= irq_balance_retry_at;
 	if (review && irq_balance_moves())
 		irq_balance_widen_all(true);
 	irq_balance_collect(map, now, xchg(&irq_balance_new_topology, false));
@@ -323,12 +327,14 @@ static u64 irq_balance_run(void)
 	irq_load_set_kick(&irq_balance_kick_irq_work, policy->limit);
 	irq_balance_trace(map, now, moves, asked);
 	irq_balance_publish(map, moves);
-	if (review && irq_balance_moves() && !irq_balance_evacuate(map) &&
-	    irq_balance_retries < IRQ_BALANCE_RETRIES) {
-		WRITE_ONCE(irq_balance_review_due, 1);
-		policy->next = min(policy->next,
-				   now + (IRQ_BALANCE_RETRY_NS << irq_balance_retries++));
+	if (review) {
+		irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
+		if (irq_balance_moves() && !irq_balance_evacuate(map) &&
+		    irq_balance_retries < IRQ_BALANCE_RETRIES)
+			irq_balance_retry_at = now +
+					       (IRQ_BALANCE_RETRY_NS << irq_balance_retries++);
 	}
+	policy->next = min(policy->next, irq_balance_retry_at);
 
 	WRITE_ONCE(map->passes, map->passes + 1);
 	if (asked)
@@ -492,6 +498,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	map->gain = 0;
 	WRITE_ONCE(irq_balance_new_topology, true);
 	WRITE_ONCE(irq_balance_asked, false);
+	irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
 	WRITE_ONCE(irq_balance_retries, 0);
 	WRITE_ONCE(irq_balance_review_due, 1);
 }

@@ -40,7 +40,7 @@ static int cpus_show(struct seq_file *m, void *unused)
 	for_each_online_cpu(cpu)
 		seq_printf(m, "%3u %13llu %13llu\n", cpu, map->cpus[cpu].load,
 			   div_u64(map->cpus[cpu].base.mean * IRQ_BALANCE_CAPACITY,
-				   map->cpus[cpu].capacity));
+				   max(map->cpus[cpu].capacity, 1U)));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(cpus);

@@ -273,7 +273,7 @@ bool irq_balance_move_masked(struct irq_desc *desc)
 	if (!b->error)
 		b->error = irq_balance_set_cpu(desc, b->target);
 	/* The planner collects how its moves went */
-	if ((b->error == -EBUSY || b->error == -ENOSPC) && b->evacuates)
+	if (b->error == -EBUSY && b->evacuates)
 		irq_balance_review();
 	if (!irqd_is_setaffinity_pending(data))
 		return true;

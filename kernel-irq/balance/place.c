@@ -5,16 +5,17 @@
  * The CPU of each heavy interrupt: few moves, and only moves that are worth it.
  *
  * The *load* of a CPU is the time per second that its interrupts and its own softirqs take; the
- * *worst* CPU is the one with most. ``min_gain`` is what a plan has to take off it, per cent of its
- * load. *Enough* is a lower bound for the worst CPU, plus ``min_gain`` of that. The bound is the
+ * *worst* CPU is the one with most. ``min_gain`` is the part of it that a plan has to take off.
+ * *Enough* is a lower bound for the worst CPU, plus ``min_gain`` of that. The bound is the
  * largest of: all load divided evenly; the heaviest interrupt; and, with m CPUs, the k + 1 lightest
  * of the k * m + 1 heaviest interrupts, as k + 1 of these have to share a CPU. An interrupt moves
  * only inside its device's node, if that has a CPU for it, until the node lets go (6). An interrupt
  * with less than ``heavy`` is part of what its CPU has, unless such interrupts fill it.
  *
  * 1. An interrupt that may not stay where it is goes to the CPU whose load is lowest then.
- * 2. One that is away from its device's node goes back if a CPU there has at most 80 % with it, or
- *    70 % if the node has let one go, and no more than the worst CPU.
+ * 2. One that is away from its device's node, and is ``min_gain`` of its CPU's load, goes back if a
+ *    CPU there has at most 80 % with it, or 70 % if the node has let one go, and no more than the
+ *    worst CPU.
  * 3. Take the worst CPU. If it has at most enough, the search ends, unless it has the heaviest
  *    interrupt, which may have to be alone: that says nothing of the others.
  * 4. Bring it down to enough by few moves: one of its interrupts goes, and up to two others give
@@ -26,10 +27,10 @@
  *    until all that moves have touched is ``min_gain`` below the load that the worst CPU had: for
  *    the first CPU that is relieved by more than the error of the difference. If that never comes,
  *    take the moves back; with 64 moves the next pass goes on.
- * 6. Then, if the CPU has more than 80 %, and its node holds some of that, the node lets go.
- *    Otherwise the CPU is done, and enough is worked out anew for the others. As no move helps the
- *    worst CPU any more, a CPU that has at most 80 % has to gain a quarter of its load. Go on with
- *    3, up to 64 moves.
+ * 6. If there are no such moves, the CPU has more than 80 %, and its node holds some of that, the
+ *    node lets go. Failing that, the CPU is done, and enough is worked out anew for the others. As
+ *    no move helps the worst CPU any more, a CPU that has at most 80 % has to gain a quarter of its
+ *    load. Go on with 3, up to 64 moves.
  * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with it,
  *    and, if it was relieved, still ``min_gain`` less than before.
  * 8. If that takes more than one move, repeat all from 1 with half of ``min_gain`` more in
@@ -38,7 +39,7 @@
  * 9. On a CPU weigh, besides, its siblings with a quarter of their load, other cores of its package
  *    with an eighth. Move an interrupt to the core or package that is least busy if that makes
  *    this weight less by ``min_gain``, and its load at most half of ``min_gain`` more. While a
- *    move is tried again that failed, all others wait.
+ *    move is tried again that failed, others wait, but for those of 1.
  * 10. CPUs that end equally low, and up to enough all are, differ by the load of their node,
  *     package, cache and core, their own load, tasks and priority, their capacity, and by the
  *     driver's hint.

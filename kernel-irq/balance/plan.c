@@ -430,7 +430,8 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 		slot->base -= follows;
 		slot->fixed -= follows;
 		w->items[w->nr++] = (struct irq_balance_item) {
-			.load = irq->load + ((follows << IRQ_BALANCE_SCALE_SHIFT) / slot->scale),
+			.load = irq->load +
+				div_u64(follows << IRQ_BALANCE_SCALE_SHIFT, slot->scale),
 			.error = error, .toll = irq->toll, .allowed = irq->allowed,
 			.irq = irq - w->irqs,
 			.home = pos, .place = pos, .node = irq->node,

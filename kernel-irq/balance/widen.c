@@ -64,7 +64,9 @@ int irq_set_affinity_driver(struct irq_desc *desc, const struct cpumask *mask, b
 		cpumask_copy(&masks->driver, mask);
 	if (set == mask)
 		desc->istate &= ~IRQS_USER_AFFINITY;
-	irq_balance_review();
+	/* A broadcast timer follows the CPUs that go idle */
+	if (!desc->action || !(desc->action->flags & __IRQF_TIMER))
+		irq_balance_review();
 	return 0;
 }
 
