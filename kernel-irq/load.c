@@ -3,7 +3,7 @@
  * DOC: irq-load
  *
  * Two clock readings around each handler would be felt at a hundred thousand interrupts
- * per second, and at a thousand on a small board. So only samples are timed, 25 to 50 per
+ * per second, and at a thousand on a small board. So only samples are timed, 20 to 30 per
  * second and interrupt at any rate, and each stands for the events since the one before::
  *
  *   handlers	handle_irq_event() counts down beside desc->lock; the interrupt that
@@ -15,8 +15,8 @@
  *		charged to the interrupt of its instance (load_napi.c)
  *
  * Work belongs to what caused it. If an interrupt, or a poll for it, raises a softirq or
- * schedules another NAPI instance, that is charged to the interrupt too, and to its CPU what
- * no interrupt began: timers, RCU, the scheduler, packets that another CPU steers here.
+ * schedules another NAPI instance, that is charged to the interrupt, too. Its CPU
+ * is charged for all others: timers, RCU, the scheduler, packets that another CPU steers here.
  *
  * Each ns is charged once: the time of a softirq or a thread does not contain what
  * interrupted it. Interruptions that were not timed count with this CPU's recent mean. If a

@@ -96,6 +96,8 @@ struct irq_load_cpu {
 	u64			mean_stamp;	/* when both were last halved */
 	u64			last_ns;	/* the last sample */
 	u64			soft_ns;	/* time of softirq runs that were timed */
+	unsigned int		ipis;		/* napi_ipis() after the last timed run of NET_RX */
+	u64			looked;		/* when rare softirqs were looked for */
 	unsigned int		handling;	/* the interrupt whose handler is timed, 0: none */
 	struct task_struct	*handler;	/* its thread, NULL: in hard interrupt context */
 	atomic64_t		base;		/* softirq time that belongs to no interrupt */

@@ -17,6 +17,7 @@
 #include <linux/irq.h>
 #include <linux/msi.h>
 #include <linux/netdevice.h>
+#include <linux/pci.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -41,7 +42,7 @@ static struct irq_load_napi {
 static struct {
 	unsigned long			busy;		/* bit 0 */
 	const struct napi_struct	*napi;		/* only compared */
-	struct device			*parent;	/* referenced */
+	struct device			*owner;		/* referenced */
 	unsigned int			cpu;
 	unsigned long			since;		/* jiffies of the last search */
 	unsigned long			rest;		/* jiffies after it without another */
@@ -121,11 +122,19 @@ void irq_load_napi_forget(const struct napi_struct *napi)
 	}
 }
 
-static bool irq_load_is_child(const struct device *dev, const struct device *parent)
+/* The device of the interrupts of an instance that is not removed yet, NULL: not known */
+static struct device *irq_load_owner(const struct napi_struct *napi)
 {
-	while (dev && dev != parent)
-		dev = dev->parent;
-	return dev;
+#ifdef CONFIG_GENERIC_MSI_IRQ
+	struct device *dev = napi->dev ? napi->dev->dev.parent : NULL;
+
+	/* That of virtio has none, its parent does. A PCI port has interrupts of its own. */
+	for (; dev; dev = dev_is_pci(dev) ? NULL : dev->parent) {
+		if (dev->msi.data)
+			return dev;
+	}
+#endif
+	return NULL;
 }
 
 static bool irq_load_has_napi(unsigned int irq)
@@ -147,7 +156,7 @@ static unsigned int irq_load_fits(struct irq_desc *desc)
 	guard(raw_spinlock_irq)(&desc->lock);
 	msi = irq_data_get_msi_desc(&desc->irq_data);
 	if (!desc->action || !msi ||
-	    !irq_load_is_child(irq_load_wanted.parent, msi_desc_to_dev(msi)) ||
+	    msi_desc_to_dev(msi) != irq_load_wanted.owner ||
 	    !cpumask_test_cpu(cpu, irq_data_get_effective_affinity_mask(&desc->irq_data)) ||
 	    irq_load_has_napi(irq_desc_get_irq(desc)))
 		return 0;
@@ -171,7 +180,9 @@ static void irq_load_search(struct work_struct *work)
 	if (found) {
 		struct irq_load_napi *slot = irq_load_slot(irq_load_wanted.napi, true);
 
-		if (slot) {
+		/* A handler may have taught it meanwhile */
+		if (slot && !(READ_ONCE(slot->napi) == irq_load_wanted.napi &&
+			      READ_ONCE(slot->votes))) {
 			WRITE_ONCE(slot->irq, found);
 			WRITE_ONCE(slot->napi, irq_load_wanted.napi);
 			WRITE_ONCE(slot->votes, 1);
@@ -179,7 +190,7 @@ static void irq_load_search(struct work_struct *work)
 	}
 	WRITE_ONCE(irq_load_wanted.rest, found ? 1 : HZ);
 	WRITE_ONCE(irq_load_wanted.since, jiffies);
-	put_device(irq_load_wanted.parent);
+	put_device(irq_load_wanted.owner);
 	clear_bit_unlock(0, &irq_load_wanted.busy);
 }
 
@@ -188,14 +199,15 @@ static DECLARE_WORK(irq_load_search_work, irq_load_search);
 /* Search for the interrupt of an instance that goes on to be polled on this CPU */
 void irq_load_napi_guess(const struct napi_struct *napi)
 {
+	struct device *owner = irq_load_owner(napi);
+
 	/* Instances of a CPU, as gro_cells, must not leave it */
-	if (!napi->dev || !napi->dev->dev.parent ||
-	    test_bit(NAPI_STATE_NO_BUSY_POLL, &napi->state) ||
+	if (!owner || test_bit(NAPI_STATE_NO_BUSY_POLL, &napi->state) ||
 	    jiffies - READ_ONCE(irq_load_wanted.since) < READ_ONCE(irq_load_wanted.rest) ||
 	    test_and_set_bit_lock(0, &irq_load_wanted.busy))
 		return;
 	irq_load_wanted.napi = napi;
-	irq_load_wanted.parent = get_device(napi->dev->dev.parent);
+	irq_load_wanted.owner = get_device(owner);
 	irq_load_wanted.cpu = smp_processor_id();
 	queue_work(system_dfl_wq, &irq_load_search_work);
 }
@@ -223,13 +235,13 @@ void irq_load_mark_polled(const struct napi_struct *napi)
 	if (this_cpu_read(irq_load_marked[hash]) == mark)
 		return;
 
+	this_cpu_write(irq_load_marked[hash], mark);
+
 	guard(rcu)();
 	irq = irq_load_napi_irq(napi);
 	line = irq ? irq_load_get_line(irq) : NULL;
-	if (line) {
+	if (line)
 		irq_load_count_polled(line, now);
-		this_cpu_write(irq_load_marked[hash], mark);
-	}
 }
 
 /* Before measuring begins: 0 or -errno */

@@ -47,6 +47,7 @@ struct irq_load_run {
 	unsigned int		irq;		/* of the last NAPI poll in it, 0: none yet */
 	u32			stands_for;	/* runs, 0: none but those that claimed it */
 	bool			continued;	/* it polls what the run before it has left */
+	unsigned int		ipis;		/* napi_ipis() after the last timed one */
 	u64			own;		/* time for @irq that is still to be charged */
 	u64			other;		/* time for which no interrupt is known */
 	u64			spent;		/* time of all kinds */
@@ -228,6 +229,12 @@ static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_l
 	}
 }
 
+/* The backlog, if another CPU has steered packets to it lately: they are this CPU's own load */
+static bool irq_load_is_steered(const struct irq_load_run *run, const struct napi_struct *napi)
+{
+	return !napi->dev && napi_ipis() != run->ipis;
+}
+
 /* Votes for the interrupts of the instances behind @tail, and remembers them for the run */
 static void irq_load_scheduled(struct list_head *tail, unsigned int irq, u32 weight,
 			       struct irq_load_run *run)
@@ -236,6 +243,8 @@ static void irq_load_scheduled(struct list_head *tail, unsigned int irq, u32 wei
 	unsigned int nr = napi_scheduled_since(tail, napis, ARRAY_SIZE(napis)), at;
 
 	for (unsigned int i = 0; i < nr; i++) {
+		if (run && irq_load_is_steered(run, napis[i]))
+			continue;
 		if (run) {
 			at = run->nr_caused++ % IRQ_LOAD_CAUSED;
 			run->caused[at].napi = napis[i];
@@ -342,6 +351,8 @@ void irq_load_timed_poll(const struct napi_struct *napi)
 			run->caused[i].napi = NULL;
 		}
 	}
+	if (!irq && irq_load_is_steered(run, napi))
+		run->continued = false;
 	irq_load_run_end(run, irq, now);
 	if (irq) {
 		irq_load_scheduled(run->tail, irq, 0, run);
@@ -364,6 +375,10 @@ static u64 irq_load_vector_aim(unsigned int nr)
  */
 static void irq_load_restart_rare(struct irq_load_cpu *c, u64 now)
 {
+	if (irq_load_since(now, c->looked) < IRQ_LOAD_POLL_NS)
+		return;
+	c->looked = now;
+
 	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++) {
 		struct irq_load_vector *v = &c->vector[nr];
 		int skip = this_cpu_read(irq_load_skip[nr]);
@@ -412,6 +427,7 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	}
 	if (irq_load_has_polls(nr)) {
 		run.continued = napi_polls_left();
+		run.ipis = c->ipis;
 		this_cpu_write(irq_load_run, &run);
 	}
 
@@ -422,8 +438,10 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 
 	/* No interrupt may raise it while claims are settled */
 	guard(irqsave)();
-	if (irq_load_has_polls(nr) && this_cpu_read(irq_load_run) == &run)
+	if (irq_load_has_polls(nr) && this_cpu_read(irq_load_run) == &run) {
 		this_cpu_write(irq_load_run, NULL);
+		c->ipis = napi_ipis();
+	}
 
 	irq_load_run_end(&run, run.irq, now);
 	since = now - v->stamp;
