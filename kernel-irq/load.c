@@ -541,12 +541,16 @@ void irq_load_put(void)
  */
 u32 irq_load_take_max(unsigned int irq)
 {
+	struct irq_load_line *line;
 	struct irq_desc *desc;
 
 	guard(rcu)();
 	desc = irq_to_desc(irq);
-	if (!desc || !irq_load_line_of(desc))
+	line = desc ? irq_load_line_of(desc) : NULL;
+	if (!line)
 		return 0;
 	guard(raw_spinlock_irqsave)(&desc->lock);
-	return xchg(&irq_load_line_of(desc)->hard.max, 0);
+	/* If it has become rare the next one is timed */
+	irq_load_peek_series(&line->hard, &desc->load_skip, local_clock());
+	return xchg(&line->hard.max, 0);
 }

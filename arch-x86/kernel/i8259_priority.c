@@ -165,8 +165,10 @@ static void i8259_measure_lines(void)
 		if (i8259_passes)
 			line->rate_hz = i8259_rate_update(line->rate_hz,
 							  count - i8259_count[irq], elapsed);
-		line->cost_us = max_t(u32, DIV_ROUND_UP_ULL(longest, NSEC_PER_USEC),
-				      line->cost_us / 2);
+		/* No sample says nothing */
+		if (longest)
+			line->cost_us = max_t(u32, DIV_ROUND_UP_ULL(longest, NSEC_PER_USEC),
+					      line->cost_us / 2);
 		line->used = line->rate_hz;
 		i8259_count[irq] = count;
 	}
@@ -197,17 +199,20 @@ static void i8259_measure_schedule(void)
 {
 	lockdep_assert_held(&i8259_priority_mutex);
 
-	/* Freezable: the controllers are left alone during suspend */
-	mod_delayed_work(system_freezable_wq, &i8259_measure_work,
-			 secs_to_jiffies(i8259_interval));
+	/*
+	 * Freezable: the controllers are left alone during suspend. The timer may sleep with its
+	 * CPU: CPU 0 has the interrupts of the 8259A.
+	 */
+	mod_delayed_work_on(0, system_freezable_wq, &i8259_measure_work,
+			    secs_to_jiffies(i8259_interval));
 }
 
 static void i8259_measure_pass(struct work_struct *work)
 {
 	guard(mutex)(&i8259_priority_mutex);
 
-	/* The work may have been cancelled while it waited for the mutex */
-	if (!i8259_measuring)
+	/* It may have been cancelled, or scheduled anew, while it waited for the mutex */
+	if (!i8259_measuring || delayed_work_pending(&i8259_measure_work))
 		return;
 
 	i8259_measure_lines();
