@@ -13,7 +13,10 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LINUX = os.environ.get('LINUX', os.environ.get('BUILD', TOP + '/build') + '/linux')
+# As in lib.sh
+BUILD = os.environ.get('BUILD') or (TOP + '/build' if not re.search(r'\s', TOP) else '%s/irq-balance%s' % (
+    os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), re.sub('[^A-Za-z0-9]', '-', TOP)))
+LINUX = os.path.abspath(os.environ.get('LINUX') or BUILD + '/linux')
 NAME, EMAIL = 'IRQ balance developers', 'irq-balance@localhost'
 # Where a new file of the kernel lives in this repository.
 HOMES = {'kernel/irq/': 'kernel-irq/', 'arch/x86/': 'arch-x86/',
