@@ -27,10 +27,10 @@
  *    until all that moves have touched is ``min_gain`` below the load that the worst CPU had: for
  *    the first CPU that is relieved by more than the error of the difference. If that never comes,
  *    take the moves back; with 64 moves the next pass goes on.
- * 6. If there are no such moves, the CPU has more than 80 %, and its node holds some of that, the
- *    node lets go. Failing that, the CPU is done, and enough is worked out anew for the others. As
- *    no move helps the worst CPU any more, a CPU that has at most 80 % has to gain a quarter of its
- *    load. Go on with 3, up to 64 moves.
+ * 6. If there are no such moves, the CPU has more than these 80 or 70 %, and its node holds some of
+ *    that, the node lets go. Failing that, the CPU is done, and enough is worked out anew for the
+ *    others. As no move helps the worst CPU any more, a CPU that has at most 80 % has to gain a
+ *    quarter of its load. Go on with 3, up to 64 moves.
  * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with it,
  *    and, if it was relieved, still ``min_gain`` less than before.
  * 8. If that takes more than one move, repeat all from 1 with half of ``min_gain`` more in
@@ -73,7 +73,7 @@
 /* A search for those that give way takes so many steps for each item and CPU */
 #define EFFORT		16U
 
-/* Load (ns/s) of a CPU that is nearly full: its node lets interrupts go, and takes them back */
+/* Load (ns/s) of a CPU from which its node lets interrupts go, and takes them back */
 #define NODE_LIMIT	(IRQ_BALANCE_FULL / 100 * 80)
 #define NODE_BACK	(NODE_LIMIT / 8 * 7)
 
@@ -685,7 +685,7 @@ static bool irq_balance_let_go(struct irq_balance_work *w, u32 from)
 	struct irq_balance_item *it;
 	bool holds = false;
 
-	if (w->slots[from].load <= NODE_LIMIT)
+	if (w->slots[from].load <= (node->away ? NODE_BACK : NODE_LIMIT))
 		return false;
 	hlist_for_each_entry(it, &w->slots[from].items, at)
 		holds |= it->held && irq_balance_in_range(it, from);

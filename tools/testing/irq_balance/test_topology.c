@@ -700,20 +700,6 @@ static void test_node_away(void)
 		EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, node ? 1 : 5);
 		finish(&w);
 	}
-	/* A node that has let one go keeps the others up to 80 % */
-	world_init(&w, 4);
-	for (i = 0; i < 4; i++) {
-		w.cpus[i].package = i;
-		w.cpus[i].node = i / 2;
-		w.base[i] = (i < 2) * 700 * MSEC;
-	}
-	world_irq(&w, 2, 300 * MSEC);
-	world_irq(&w, 0, 60 * MSEC);
-	w.irqs[0].node = 0;
-	w.irqs[1].node = 0;
-	w.state[0].away = true;
-	EXPECT_EQ(ask(&w), 0);
-	finish(&w);
 	report("what its node has no room for is balanced on the others");
 }
 
