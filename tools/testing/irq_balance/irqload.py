@@ -75,6 +75,8 @@ def read(path):
 def number(path):
     """The number in a file, or the sum of numbers by commas; None if there is none."""
     words = (read(path) or '').split(',')
+    # Of thousands of CPUs the kernel's page may end behind a comma
+    words = words[:-1] if words[-1] == '' and len(words) > 1 else words
     return sum(map(int, words)) if all(re.fullmatch('[0-9]{1,20}', w) for w in words) else None
 
 
