@@ -766,6 +766,7 @@ static struct fake_napi {
 	struct napi_struct	napi[2];	/* the second as gro_cells: scheduled in a poll */
 	struct net_device	*dev;
 	struct fake		*soft;		/* its tasklet is, too */
+	struct fake		*untimed;	/* an interrupt that comes amid the last poll */
 	unsigned int		polls;
 } fake_napi;
 
@@ -786,6 +787,11 @@ static int fake_poll(struct napi_struct *napi, int budget)
 		napi_schedule(&fake_napi.napi[1]);
 		tasklet_schedule(&fake_napi.soft->tasklet);
 	}
+	if (last && fake_napi.untimed) {
+		guard(irqsave)();
+		fake_napi.untimed->desc->load_skip = 1000;
+		generic_handle_irq(fake_napi.untimed->irq);
+	}
 	if (last)
 		napi_complete(napi);
 	return last ? 0 : budget;
@@ -794,6 +800,7 @@ static int fake_poll(struct napi_struct *napi, int budget)
 static void fake_napi_free(void *unused)
 {
 	fake_napi.soft = NULL;
+	fake_napi.untimed = NULL;
 	for (int i = 0; i < 2; i++) {
 		napi_disable(&fake_napi.napi[i]);
 		netif_napi_del(&fake_napi.napi[i]);
@@ -835,6 +842,11 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	/* A driver that names its interrupt is not mistaken */
 	netif_napi_set_irq(fake_napi.napi, fake->irq);
 	expect_near(test, napi_charges(other, fake), 150 * MS, percent);
+	/* What an interrupt amid its polls raises is not its work */
+	fake_napi.untimed = fake_irq(test);
+	fake_napi.untimed->soft_us = 600;
+	expect_near(test, napi_charges(fake, fake), 150 * MS, percent);
+	fake_napi.untimed = NULL;
 	/* The work that a poll causes belongs to its interrupt: 150, 60 and 90 ms */
 	fake->soft_us = 600;
 	fake_napi.soft = fake;

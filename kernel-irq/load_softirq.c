@@ -355,10 +355,13 @@ void irq_load_timed_poll(const struct napi_struct *napi)
 		run->continued = false;
 	irq_load_run_end(run, irq, now);
 	if (irq) {
+		u32 raised = local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ);
+
+		/* Another interrupt, which need not be timed, may have raised all but NET_TX */
+		if (!irq_load_run_is_sure(run))
+			raised &= BIT(NET_TX_SOFTIRQ);
 		irq_load_scheduled(run->tail, irq, 0, run);
-		irq_load_claim_all(local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ),
-				   irq, irq_load_run_weight(run) * IRQ_LOAD_RUN,
-				   irq_load_run_is_sure(run));
+		irq_load_claim_all(raised, irq, irq_load_run_weight(run) * IRQ_LOAD_RUN, true);
 	}
 	run->tail = napi_scheduled_tail();
 	irq_load_run_begin(run);
