@@ -281,7 +281,7 @@ static void rare_polls_by_tasks_do_not_count(struct kunit *test)
 
 	/* Whatever the tick */
 	BUILD_BUG_ON(!IRQ_LOAD_POLL_JIFFIES);
-	KUNIT_EXPECT_LT(test, polled(&line, &now, HZ / 30), HZ / 10);
+	KUNIT_EXPECT_LT(test, polled(&line, &now, DIV_ROUND_UP(HZ, 30)), HZ / 10);
 	KUNIT_EXPECT_EQ(test, polled(&line, &now, HZ / 64), IRQ_LOAD_POLLED);
 	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now - 2), IRQ_LOAD_POLLED);
 	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + HZ), IRQ_LOAD_POLLED - HZ);
@@ -842,7 +842,7 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	/* A driver that names its interrupt is not mistaken */
 	netif_napi_set_irq(fake_napi.napi, fake->irq);
 	expect_near(test, napi_charges(other, fake), 150 * MS, percent);
-	/* What an interrupt amid its polls raises is not its work */
+	/* Work that an interrupt amid its polls has raised is not its own */
 	fake_napi.untimed = fake_irq(test);
 	fake_napi.untimed->soft_us = 600;
 	expect_near(test, napi_charges(fake, fake), 150 * MS, percent);
@@ -939,6 +939,25 @@ static void rising_load_kicks(struct kunit *test)
 	start_others(test);
 }
 
+/* An interrupt may have a limit, and a length of windows, of its own, or kick never */
+static void one_interrupt_has_an_alarm(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	struct irq_load_line *line = fake->desc->load;
+	u64 now = local_clock() + SEC;
+
+	stop_others(test);
+	irq_load_set_kick(&kick_work, 100 * MS);
+	irq_load_set_alarm(fake->desc, 0, 0);
+	KUNIT_EXPECT_FALSE(test, charge_kicks(line, 100 * MS, now));
+	irq_load_set_alarm(fake->desc, 8 * MS, 10 * MS);
+	KUNIT_EXPECT_FALSE(test, charge_kicks(line, 0, now + 10 * SEC));
+	KUNIT_EXPECT_FALSE(test, charge_kicks(line, 7 * MS, now + 10 * SEC + MS));
+	KUNIT_EXPECT_TRUE(test, charge_kicks(line, MS, now + 10 * SEC + 39 * MS));
+	irq_load_set_kick(NULL, 0);
+	start_others(test);
+}
+
 /* The time of a thread stays when it goes, and the next one starts from nothing */
 static void removed_action_stays_charged(struct kunit *test)
 {
@@ -977,8 +996,11 @@ static void shared_line_is_one_load(struct kunit *test)
 static void load_stands_still_when_off(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
+	struct irq_load_vector *v;
 	struct irq_load before;
 
+	guard(migrate)();
+	v = this_cpu_ptr(&irq_load_cpu.vector[TASKLET_SOFTIRQ]);
 	stop_others(test);
 	irq_load_put();
 	before = fake_load(fake);
@@ -987,8 +1009,13 @@ static void load_stands_still_when_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, charge(fake, 50).thread_ns, 0);
 	KUNIT_EXPECT_EQ(test, irq_load_take_max(fake->irq), 0);
 	KUNIT_EXPECT_EQ(test, fake->handled, 50);
+	fake->thread_us = 0;
+	fake->soft_us = 20;
+	charge(fake, 300);
 	KUNIT_EXPECT_EQ(test, irq_load_get(), 0);
 	KUNIT_EXPECT_LT(test, fake_load(fake).thread_ns - before.thread_ns, 5 * MS);
+	charge(fake, 30);
+	KUNIT_EXPECT_LE(test, v->runs, 100 * 1024);
 	start_others(test);
 }
 
@@ -1024,6 +1051,7 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(napi_is_charged_to_its_interrupt),
 #endif
 	KUNIT_CASE(rising_load_kicks),
+	KUNIT_CASE(one_interrupt_has_an_alarm),
 	KUNIT_CASE(removed_action_stays_charged),
 	KUNIT_CASE(shared_line_is_one_load),
 	KUNIT_CASE(load_stands_still_when_off),

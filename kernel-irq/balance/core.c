@@ -174,11 +174,13 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 		map->gain = div64_u64(1000 * (before - min(before, map->policy.after)), before);
 
 	for (i = 0; i < map->nr; i++) {
-		const struct irq_balance_alarm *alarm = &map->irqs[i].state->alarm;
+		const struct irq_balance_irq *irq = &map->irqs[i];
+		/* That of a carried one rises with its carrier's, or alone */
+		const struct irq_balance_alarm *alarm = &(irq->carrier ?: irq->state)->alarm;
 
 		irq_load_set_alarm(map->descs[i], alarm->quantum, alarm->limit);
-		if (map->irqs[i].target != map->irqs[i].cpu)
-			irq_balance_publish_move(map->descs[i], &map->irqs[i]);
+		if (irq->target != irq->cpu)
+			irq_balance_publish_move(map->descs[i], irq);
 		irq_desc_put_ref(map->descs[i]);
 	}
 }

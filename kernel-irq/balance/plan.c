@@ -134,11 +134,6 @@ static void irq_balance_set_alarm(const struct irq_balance *bal, u64 now,
 	u64 level = st->load.mean + irq_balance_average_off(&st->load);
 	u64 heavy = irq_balance_heavy(bal->work->set);
 
-	/* It rises with its carrier, or alone */
-	if (irq->carrier) {
-		st->alarm = irq->carrier->alarm;
-		return;
-	}
 	st->alarm.quantum = 0;
 	if (!(irq->allowed || irq->waits) || irq->cpu >= bal->work->nr_cpus || now < bal->calm)
 		return;

@@ -15,6 +15,7 @@
 #include "../../internals.h"
 #include "../../kunit_raw.h"
 #include "../core.h"
+#include "balancer_off.h"
 
 #define BEHIND		2
 #define BEHIND_US	20
@@ -327,6 +328,8 @@ static void polls_follow_it(struct kunit *test)
 static void load_is_the_sum(struct kunit *test)
 {
 	struct bridge *bridge = bridge_of(test);
+	struct irq_load_line *line;
+	unsigned int here;
 	u64 time = 0;
 
 	KUNIT_ASSERT_EQ(test, irq_load_get(), 0);
@@ -351,6 +354,19 @@ static void load_is_the_sum(struct kunit *test)
 	KUNIT_EXPECT_LE(test, bridge->sum.time_ns, time);
 	KUNIT_EXPECT_GE(test, bridge->sum.time_ns, time / 10 * 9);
 	KUNIT_EXPECT_LT(test, bridge->sum.cpu, nr_cpu_ids);
+	KUNIT_EXPECT_EQ(test, bridge->sum.soft_ns, 0);
+
+	/* With their softirqs. One that has been silent since a move was elsewhere. */
+	here = cpumask_first(irq_get_effective_affinity_mask(bridge->demux[0]));
+	for (unsigned int i = 0; i < BEHIND; i++) {
+		line = irq_to_desc(bridge->behind[i])->load;
+		KUNIT_ASSERT_NOT_NULL(test, line);
+		atomic64_add(NSEC_PER_SEC, &line->soft);
+		line->cpu = i ? cpumask_any_but(cpu_online_mask, here) : here;
+	}
+	expect_carries(test, bridge, true);
+	KUNIT_EXPECT_EQ(test, bridge->sum.soft_ns, BEHIND * NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, bridge->sum.cpu, here);
 	irq_load_put();
 }
 
@@ -365,6 +381,8 @@ static struct kunit_case irq_balance_chained_cases[] = {
 
 static struct kunit_suite irq_balance_chained_suite = {
 	.name		= "irq_balance_chained",
+	.suite_init	= balancer_off,
+	.suite_exit	= balancer_back,
 	.init		= kunit_raw_init,
 	.test_cases	= irq_balance_chained_cases,
 };

@@ -17,6 +17,7 @@
 #include "../../internals.h"
 #include "../../kunit_raw.h"
 #include "../core.h"
+#include "balancer_off.h"
 
 /* Answers of the fake chip, and requests to it */
 struct fake {
@@ -440,8 +441,10 @@ static void drivers_masks_are_widened(struct kunit *test)
 		irq_set_affinity(fake->irq, cpumask_of(to));
 		expect_wide(test, fake, irq_default_affinity);
 		/* One that asks for several CPUs gets them */
-		irq_set_affinity(fake->irq, cpu_online_mask);
-		expect_wide(test, fake, cpu_online_mask);
+		if (num_online_cpus() > 2) {
+			irq_set_affinity(fake->irq, all_but(other_cpu(fake)));
+			expect_wide(test, fake, all_but(other_cpu(fake)));
+		}
 		irq_set_affinity(fake->irq, cpumask_of(to));
 
 		/* Off the list: the last mask of the driver */
@@ -466,6 +469,30 @@ static void drivers_masks_are_widened(struct kunit *test)
 		irq_set_affinity(fake->irq, cpumask_of(from));
 		expect_wide(test, fake, cpumask_of(to));
 	}
+	kunit_deactivate_static_stub(test, irq_balance_is_listed_to_widen);
+}
+
+static void fixed_ones_are_not_widened(struct kunit *test)
+{
+	static const unsigned int bits[] = { IRQD_AFFINITY_MANAGED, IRQD_NO_BALANCING };
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	unsigned int from = fake_cpu(fake);
+
+	kunit_activate_static_stub(test, irq_balance_is_listed_to_widen, fake_is_listed);
+	irq_set_affinity(fake->irq, cpumask_of(from));
+	for (unsigned int i = 0; i < ARRAY_SIZE(bits); i++) {
+		irqd_set(&fake->desc->irq_data, bits[i]);
+		fake_follow_list(fake, true);
+		expect_mask(test, fake, cpumask_of(from));
+		irqd_clear(&fake->desc->irq_data, bits[i]);
+	}
+	fake->desc->balance->opted_out = true;
+	fake_follow_list(fake, true);
+	expect_mask(test, fake, cpumask_of(from));
+	fake->desc->balance->opted_out = false;
+	fake_follow_list(fake, true);
+	expect_wide(test, fake, irq_default_affinity);
+	fake_follow_list(fake, false);
 	kunit_deactivate_static_stub(test, irq_balance_is_listed_to_widen);
 }
 
@@ -775,6 +802,24 @@ static void hotplug_cancels_moves_to_that_cpu(struct kunit *test)
 	expect_place(test, fake, from, -ECANCELED);
 }
 
+/* The interrupt that would carry it out comes later, or never */
+static void off_and_restrictions_cancel_moves(struct kunit *test)
+{
+	unsigned int from, to;
+	struct fake *fake = fake_deferred(test, &from, &to);
+
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	irq_balance_restrict();
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+
+	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OBSERVE), 0);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
+	fake_raise(fake);
+	KUNIT_EXPECT_EQ(test, fake_cpu(fake), from);
+}
+
 static irqreturn_t thread_handler(int irq, void *data)
 {
 	struct fake *fake = data;
@@ -818,6 +863,7 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(users_pending_mask_is_the_mask),
 	KUNIT_CASE(isolation_stops_a_move),
 	KUNIT_CASE(drivers_masks_are_widened),
+	KUNIT_CASE(fixed_ones_are_not_widened),
 	KUNIT_CASE(never_outside_the_mask),
 	KUNIT_CASE(busy_is_not_retried_at_entry),
 	KUNIT_CASE(shutdown_calls_it_off),
@@ -828,12 +874,15 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(rmap_follows),
 	KUNIT_CASE(rmap_keeps_both),
 	KUNIT_CASE(hotplug_cancels_moves_to_that_cpu),
+	KUNIT_CASE(off_and_restrictions_cancel_moves),
 	KUNIT_CASE(thread_follows),
 	{}
 };
 
 static struct kunit_suite irq_balance_move_suite = {
 	.name		= "irq_balance_move",
+	.suite_init	= balancer_off,
+	.suite_exit	= balancer_back,
 	.init		= kunit_raw_init,
 	.test_cases	= irq_balance_move_cases,
 };

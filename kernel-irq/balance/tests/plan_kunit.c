@@ -287,7 +287,7 @@ static void balance_plan_average(struct kunit *test)
 				   IRQ_BALANCE_CAPACITY, false);
 	irq_balance_average_update(&avg, 2 * NSEC_PER_SEC, NSEC_PER_SEC,
 				   IRQ_BALANCE_CAPACITY, false);
-	KUNIT_EXPECT_LT(test, avg.mean, 300000000);
+	KUNIT_EXPECT_EQ(test, avg.mean, 250000000);
 }
 
 /* Bursts of a quarter of the time, by turns, and all at once: their means count */
