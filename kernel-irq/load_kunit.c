@@ -948,8 +948,10 @@ static void one_interrupt_has_an_alarm(struct kunit *test)
 
 	stop_others(test);
 	irq_load_set_kick(&kick_work, 100 * MS);
+	charge_kicks(line, 10 * MS, now);
+	KUNIT_EXPECT_TRUE(test, charge_kicks(line, 10 * MS, now + 400 * MS));
 	irq_load_set_alarm(fake->desc, 0, 0);
-	KUNIT_EXPECT_FALSE(test, charge_kicks(line, 100 * MS, now));
+	KUNIT_EXPECT_FALSE(test, charge_kicks(line, 100 * MS, now + 500 * MS));
 	irq_load_set_alarm(fake->desc, 8 * MS, 10 * MS);
 	KUNIT_EXPECT_FALSE(test, charge_kicks(line, 0, now + 10 * SEC));
 	KUNIT_EXPECT_FALSE(test, charge_kicks(line, 7 * MS, now + 10 * SEC + MS));
