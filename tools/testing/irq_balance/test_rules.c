@@ -686,6 +686,25 @@ static void test_follows(void)
 	report("what follows an interrupt goes where it goes");
 }
 
+/* What is behind a demultiplexer is its load, not another one beside it */
+static void test_carried(void)
+{
+	struct world w;
+	unsigned int i;
+
+	world_init(&w, 2);
+	for (i = 0; i < 3; i++) {
+		world_irq(&w, 0, 300 * MSEC);
+		w.movable[i] = i == 1;
+		w.irqs[i].carrier = i == 1 ? NULL : &w.state[1];
+	}
+	world_run(&w, 10000);
+	EXPECT_EQ(w.moves, 0);
+	EXPECT_EQ(w.cpus[0].load, 300 * MSEC);
+	finish(&w);
+	report("what is behind a demultiplexer counts once");
+}
+
 void test_rules(void)
 {
 	test_words();
@@ -703,4 +722,5 @@ void test_rules(void)
 	test_program_limits();
 	test_vain();
 	test_follows();
+	test_carried();
 }
