@@ -94,22 +94,25 @@ def boot(kernel, out, model, limit, options, command):
 
 def run(kernel, out, ways, rounds=3, model='e1000', options=(), mips=MIPS, length=0, say=print):
     """Returns {way: [figures of each round]}."""
-    found = {way: [] for way in ways}
+    # By round: a second boot replaces what the first one has measured
+    found = {way: {} for way in ways}
     for figures in boot(kernel, out, model, 90 + rounds * len(ways) * 20, ['--mips', str(mips), *options],
                         ['env', 'IRQBALANCE=' + os.environ.get('IRQBALANCE', ''),
                          HERE + '/overload/in-guest', str(RATE * mips // MIPS), str(length), str(rounds), *ways]):
-        found[figures['way']].append(figures)
+        found[figures['way']][figures['round']] = figures
         say(figures)
+    if any(len(each) != rounds for each in found.values()):
+        sys.exit('overload.py: the guest did not measure %d rounds of each way' % rounds)
     with open(os.path.join(out, 'host.json')) as file:
         sent = json.load(file)
     for way in ways:
-        for figures in found[way]:
+        for figures in found[way].values():
             of = sent['%d.%s' % (figures['round'], way)]
             figures['lost'] = max(0, round(sum(of['sent']) / of['seconds']) - figures['pps'])
             figures['insns'] = round(figures['busy'] * mips * 1e6 / max(1, figures['pps']))
             figures['rtt_us_p50'] = percentile(of['rtt_us'], 0.5)
             figures['rtt_us_p99'] = percentile(of['rtt_us'], 0.99)
-    return found
+    return {way: list(each.values()) for way, each in found.items()}
 
 
 def medians(rounds):

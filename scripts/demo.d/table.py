@@ -69,22 +69,25 @@ def run(kernel, out, cpus, ways, windows, rounds, measure):
                               '--qemu-args', ' '.join(card(i, port) for i in range(CARDS)), kernel, '--', *command])
     # The client ends when the guest asks it to, or with the guest
     threading.Thread(target=lambda: (guest.wait(), client.kill())).start()
-    found = []
+    # By round: a second boot replaces what the first one has measured
+    found = {}
     for line in client.stdout:
         words = line.split()
         if len(words) != 5 + CARDS + 5:
             continue
         took, answers, lost, p50, p99, *each = map(float, words[:5 + CARDS])
         number, way, window, cpus, busy = words[5 + CARDS:]
-        found.append((way, int(window), {
+        found[number, way, int(window)] = {
             'tps': round(answers / took), 'lost': int(lost), 'rtt_us_p50': p50, 'rtt_us_p99': p99,
-            'cards': [round(n / took) for n in each], 'cpus': cpus, 'busy': int(busy)}))
+            'cards': [round(n / took) for n in each], 'cpus': cpus, 'busy': int(busy)}
         print('round %d, window %s, %s: %d transactions/s, busiest CPU %s %%, interrupts on CPUs %s' % (
             int(number) + 1, window, NAMES[way], answers / took, busy, cpus), flush=True)
     status = guest.wait()
     if status:
         sys.exit('table.py: the guest failed (status %d); its log is %s/console.log' % (status, out))
-    return found
+    if len(found) != rounds * len(ways) * len(windows):
+        sys.exit('table.py: the guest did not measure %d rounds of each way and window' % rounds)
+    return [(way, window, figures) for (_, way, window), figures in found.items()]
 
 
 def ratios(row):
