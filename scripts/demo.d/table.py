@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import threading
+from overload import count, some_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CARDS, MIPS, WINDOWS_MAX, SPREAD = 4, 12, 64, 0.05
@@ -128,26 +129,13 @@ def numbers(text):
     return found
 
 
-def names(text):
-    found = text.split(',')
-    if not set(found) <= set(NAMES) or len(set(found)) != len(found):
-        raise argparse.ArgumentTypeError('%r: expected different ways with commas between them: %s' % (text, ','.join(NAMES)))
-    return found
-
-
-def count(text):
-    if not text.isdigit() or not 0 < int(text) < 100:
-        raise argparse.ArgumentTypeError('%r: expected a number from 1 to 99' % text)
-    return int(text)
-
-
 def main():
     parser = argparse.ArgumentParser(usage='table.py [OPTION...] KERNEL OUT', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('kernel', metavar='KERNEL', help='a bzImage')
     parser.add_argument('out', metavar='OUT', help='a directory for the guest and its log')
     parser.add_argument('--windows', type=numbers, default=[2, 4, 5], help='requests outstanding at each card (2,4,5)')
-    parser.add_argument('--ways', type=names, default=WAYS, help='those to measure, of %s (all but alone)' % ','.join(NAMES))
+    parser.add_argument('--ways', type=some_of(NAMES), default=WAYS, help='those to measure, of %s (all but alone)' % ','.join(NAMES))
     parser.add_argument('--cpus', type=int, choices=(4, 8), default=8, help='8 in 2 packages, or 4, one for each card (8)')
     parser.add_argument('--rounds', type=count, default=5, help='of each; the table has medians (5)')
     parser.add_argument('--seconds', type=count, default=3, help='that each round of a way and a window is measured (3)')
