@@ -207,7 +207,7 @@ base_of() {
 logged() {
 	local label=$1 log=$2 ticker status
 	shift 2
-	while sleep 15 2>&- 9>&- && kill -0 $$ 2>/dev/null; do say "$label: $(grep -c '^  [A-Z]' "$log") objects, $SECONDS s"; done >/dev/null &
+	while sleep 15 2>&- 7>&- 9>&- && kill -0 $$ 2>/dev/null; do say "$label: $(grep -c '^  [A-Z]' "$log") objects, $SECONDS s"; done >/dev/null &
 	ticker=$!
 	"$@" >"$log" 2>&1 </dev/null
 	status=$?
