@@ -35,8 +35,9 @@ refuses() {
 
 repository() {
 	mkdir -p "$1"
-	(cd "$TOP" && git ls-files -z -co --exclude-standard | xargs -0 ls -d 2>/dev/null | tar -T - -cf -) | tar -C "$1" -xf -
-	git -C "$1" init -q && git -C "$1" add -A && git -C "$1" commit -q -m all
+	(cd "$TOP" && git -c safe.directory='*' ls-files -z -co --exclude-standard | xargs -0 -r ls -d 2>/dev/null | tar -T - -cf -) | tar -C "$1" -xf -
+	git -C "$1" init -q && git -C "$1" add -A && git -C "$1" commit -q -m all ||
+		die "git names no files of $TOP" "the tests of the scripts copy them from a git repository"
 }
 
 touched() { sed -n 's,^diff --git a/\([^ ]*\) b/.*,\1,p' "$TOP"/patches/*.patch | sort -u; }

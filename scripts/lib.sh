@@ -106,6 +106,12 @@ apt_install() {
 head_of() { awk 'NR > 1 { if (!/^#/) exit; print }' "$1"; }
 limit_of() { head_of "$1" | sed -n 's/^# timeout: *//p' | grep -m 1 . || echo 900; }
 
+# The hash of a step and of those that it executes
+hash_of() {
+	# shellcheck disable=SC2046
+	(cd "$(dirname "$1")" && cat "${1##*/}" $(grep -oE '/[0-9]+-[a-z0-9-]+' "${1##*/}" | tr -d /) 2>/dev/null) | git hash-object --stdin
+}
+
 # Whether a step is to run this part of it
 part() { [ -z "${PARTS:-}" ] || [[ " $PARTS " == *" $1 "* ]]; }
 
@@ -201,7 +207,7 @@ base_of() {
 logged() {
 	local label=$1 log=$2 ticker status
 	shift 2
-	while sleep 15 2>&- 9>&- && kill -0 $$ 2>/dev/null; do say "$label: $(grep -c '^  [A-Z]' "$log") objects, $SECONDS s"; done >/dev/null &
+	while sleep 15 2>&- 7>&- 9>&- && kill -0 $$ 2>/dev/null; do say "$label: $(grep -c '^  [A-Z]' "$log") objects, $SECONDS s"; done >/dev/null &
 	ticker=$!
 	"$@" >"$log" 2>&1 </dev/null
 	status=$?

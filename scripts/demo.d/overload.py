@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import socket
 import statistics
 import subprocess
@@ -88,28 +89,36 @@ def boot(kernel, out, model, limit, options, command):
         host.wait(timeout=10)
     except subprocess.TimeoutExpired:
         sys.exit('overload.py: the program on the host did not end')
+    except (Slow, SystemExit):
+        # No picture is drawn of such a run
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(os.path.join(out, 'host.json'))
+        raise
     finally:
         host.kill()
 
 
 def run(kernel, out, ways, rounds=3, model='e1000', options=(), mips=MIPS, length=0, say=print):
     """Returns {way: [figures of each round]}."""
-    found = {way: [] for way in ways}
+    # By round: a second boot replaces what the first one has measured
+    found = {way: {} for way in ways}
     for figures in boot(kernel, out, model, 90 + rounds * len(ways) * 20, ['--mips', str(mips), *options],
                         ['env', 'IRQBALANCE=' + os.environ.get('IRQBALANCE', ''),
                          HERE + '/overload/in-guest', str(RATE * mips // MIPS), str(length), str(rounds), *ways]):
-        found[figures['way']].append(figures)
+        found[figures['way']][figures['round']] = figures
         say(figures)
+    if any(len(each) != rounds for each in found.values()):
+        sys.exit('overload.py: the guest did not measure %d rounds of each way' % rounds)
     with open(os.path.join(out, 'host.json')) as file:
         sent = json.load(file)
     for way in ways:
-        for figures in found[way]:
+        for figures in found[way].values():
             of = sent['%d.%s' % (figures['round'], way)]
             figures['lost'] = max(0, round(sum(of['sent']) / of['seconds']) - figures['pps'])
             figures['insns'] = round(figures['busy'] * mips * 1e6 / max(1, figures['pps']))
             figures['rtt_us_p50'] = percentile(of['rtt_us'], 0.5)
             figures['rtt_us_p99'] = percentile(of['rtt_us'], 0.99)
-    return found
+    return {way: list(each.values()) for way, each in found.items()}
 
 
 def medians(rounds):
@@ -129,6 +138,22 @@ def table(found):
                                                         ', '.join(str(r['pps']) for r in rounds)))
 
 
+def some_of(known):
+    """The type of an argument: different words of KNOWN with commas between them"""
+    def found(text):
+        words = text.split(',')
+        if not set(words) <= set(known) or len(set(words)) != len(words):
+            raise argparse.ArgumentTypeError('%r: expected different ways with commas between them: %s' % (text, ','.join(known)))
+        return words
+    return found
+
+
+def count(text):
+    if not text.isdigit() or not 0 < int(text) < 100:
+        raise argparse.ArgumentTypeError('%r: expected a number from 1 to 99' % text)
+    return int(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('kernel')
@@ -137,22 +162,24 @@ def main():
     parser.add_argument('--irqremap', action='store_true')
     parser.add_argument('--mips', type=int, default=MIPS, help='million instructions per second of each CPU (%(default)d)')
     parser.add_argument('--filter', type=int, default=0, help='instructions of a packet filter that sees each packet (%(default)d)')
-    parser.add_argument('--rounds', type=int, default=3)
-    parser.add_argument('--ways', default='without,on,observe,by_hand')
+    parser.add_argument('--rounds', type=count, default=3)
+    parser.add_argument('--ways', type=some_of(NAMES), default='without,on,observe,by_hand')
     parser.add_argument('--command', help='run this in the guest instead, for 400 s at most, and show what it prints')
     parser.add_argument('--json', help='write the figures of all rounds there')
     args = parser.parse_args()
     options = ['--irqremap'] if args.irqremap else []
     if not 0 <= args.filter <= 4096:
         parser.error('--filter %d: expected 0 to 4096 instructions' % args.filter)
+    if 'irqbalance' in args.ways and not os.environ.get('IRQBALANCE'):
+        parser.error('--ways irqbalance: set IRQBALANCE= to the path of the daemon')
     if args.command:
-        for printed in boot(args.kernel, os.path.abspath(args.out), args.model, 400, options, args.command.split()):
+        for printed in boot(args.kernel, os.path.abspath(args.out), args.model, 400, options, shlex.split(args.command)):
             print(json.dumps(printed))
         with open(os.path.join(args.out, 'host.json')) as file:
             final = json.load(file)['final']
         print(json.dumps({'pings': final['pings'], 'answered': len(final['rtt_us'])}))
         return
-    found = run(args.kernel, os.path.abspath(args.out), args.ways.split(','), args.rounds, args.model, options, args.mips, args.filter,
+    found = run(args.kernel, os.path.abspath(args.out), args.ways, args.rounds, args.model, options, args.mips, args.filter,
                 say=lambda f: print('# round %(round)d %(way)s: %(pps)d packets/s, %(busy).2f CPUs, '
                                     '%(moves)d moves, %(failed)d failed' % f, flush=True))
     table(found)

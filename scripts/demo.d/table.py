@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import threading
+from overload import count, some_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CARDS, MIPS, WINDOWS_MAX, SPREAD = 4, 12, 64, 0.05
@@ -69,22 +70,25 @@ def run(kernel, out, cpus, ways, windows, rounds, measure):
                               '--qemu-args', ' '.join(card(i, port) for i in range(CARDS)), kernel, '--', *command])
     # The client ends when the guest asks it to, or with the guest
     threading.Thread(target=lambda: (guest.wait(), client.kill())).start()
-    found = []
+    # By round: a second boot replaces what the first one has measured
+    found = {}
     for line in client.stdout:
         words = line.split()
         if len(words) != 5 + CARDS + 5:
             continue
         took, answers, lost, p50, p99, *each = map(float, words[:5 + CARDS])
         number, way, window, cpus, busy = words[5 + CARDS:]
-        found.append((way, int(window), {
+        found[number, way, int(window)] = {
             'tps': round(answers / took), 'lost': int(lost), 'rtt_us_p50': p50, 'rtt_us_p99': p99,
-            'cards': [round(n / took) for n in each], 'cpus': cpus, 'busy': int(busy)}))
+            'cards': [round(n / took) for n in each], 'cpus': cpus, 'busy': int(busy)}
         print('round %d, window %s, %s: %d transactions/s, busiest CPU %s %%, interrupts on CPUs %s' % (
             int(number) + 1, window, NAMES[way], answers / took, busy, cpus), flush=True)
     status = guest.wait()
     if status:
         sys.exit('table.py: the guest failed (status %d); its log is %s/console.log' % (status, out))
-    return found
+    if len(found) != rounds * len(ways) * len(windows):
+        sys.exit('table.py: the guest did not measure %d rounds of each way and window' % rounds)
+    return [(way, window, figures) for (_, way, window), figures in found.items()]
 
 
 def ratios(row):
@@ -125,26 +129,13 @@ def numbers(text):
     return found
 
 
-def names(text):
-    found = text.split(',')
-    if not set(found) <= set(NAMES) or len(set(found)) != len(found):
-        raise argparse.ArgumentTypeError('%r: expected different ways with commas between them: %s' % (text, ','.join(NAMES)))
-    return found
-
-
-def count(text):
-    if not text.isdigit() or not 0 < int(text) < 100:
-        raise argparse.ArgumentTypeError('%r: expected a number from 1 to 99' % text)
-    return int(text)
-
-
 def main():
     parser = argparse.ArgumentParser(usage='table.py [OPTION...] KERNEL OUT', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('kernel', metavar='KERNEL', help='a bzImage')
     parser.add_argument('out', metavar='OUT', help='a directory for the guest and its log')
     parser.add_argument('--windows', type=numbers, default=[2, 4, 5], help='requests outstanding at each card (2,4,5)')
-    parser.add_argument('--ways', type=names, default=WAYS, help='those to measure, of %s (all but alone)' % ','.join(NAMES))
+    parser.add_argument('--ways', type=some_of(NAMES), default=WAYS, help='those to measure, of %s (all but alone)' % ','.join(NAMES))
     parser.add_argument('--cpus', type=int, choices=(4, 8), default=8, help='8 in 2 packages, or 4, one for each card (8)')
     parser.add_argument('--rounds', type=count, default=5, help='of each; the table has medians (5)')
     parser.add_argument('--seconds', type=count, default=3, help='that each round of a way and a window is measured (3)')
