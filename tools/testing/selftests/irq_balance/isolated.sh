@@ -63,7 +63,6 @@ else
 		! on_any "${isolated[@]}"
 	result "isolated at boot: no interrupt is moved there" $? "$(traced move) moves"
 	quiet
-	echo "$all" >$BALANCER/cpus
 fi
 
 # A partition of the last CPUs, not of those that were isolated at boot

@@ -287,15 +287,21 @@ stage() {
 
 # Every heavy interrupt moves all the time, to and fro, until quiet() is called
 restless() {
+	local cpu n=0 lists=() all
 	save $BALANCER/interval_ms
-	save $BALANCER/cpus
+	value $BALANCER/cpus all
 	echo 20 >$BALANCER/interval_ms
-	while :; do
-		echo 0-N:1/2 >$BALANCER/cpus
-		sleep 0.1
-		echo 1-N:1/2 >$BALANCER/cpus
-		sleep 0.1
-	done &
+	# A CPU that is offline may separate others
+	for cpu in $(online_cpus); do lists[n++ % 2]+=,$cpu; done
+	{
+		trap 'echo "$all" >$BALANCER/cpus; exit' TERM
+		while :; do
+			for list in "${lists[@]#,}"; do
+				echo "$list" >$BALANCER/cpus
+				sleep 0.1
+			done
+		done
+	} &
 	LOADS+=($!)
 }
 
