@@ -62,6 +62,8 @@ begin() {
 	[ -d $DEBUG ] || mount -t debugfs nodev /sys/kernel/debug 2>/dev/null
 	[ -w $BALANCER/state ] || skip_all "no $BALANCER/state: CONFIG_IRQ_BALANCE is not set"
 	save $BALANCER/state
+	! state on 2>&1 | grep -q "not supported" || skip_all "sched_clock() is unstable or coarse"
+	state "${SAVED[1]}"
 }
 
 state() { echo "$1" >$BALANCER/state; }
