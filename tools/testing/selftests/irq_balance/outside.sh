@@ -41,31 +41,31 @@ enter() {
 		LINES+=("$(irqs_of "$nic" | xargs)")
 		case ${SCENES[n]} in
 		plain | usb)
-			ip addr add 10.9.$n.1/24 dev "$nic"
+			ip addr add 10.9.$n.1/24 dev "$nic" &&
 			neighbour 10.9.$n.2 $macs:01:0$n "$nic" ;;
 		bridge)
-			ip netns add behind$n
-			ip link add bridge$n type bridge
-			ip link add veth$n type veth peer name inner netns behind$n
-			ip -n behind$n link set inner address $macs:02:0$n up
-			ip -n behind$n addr add 10.9.$n.1/24 dev inner
-			ip -n behind$n neigh replace 10.9.$n.2 lladdr $macs:01:0$n dev inner
-			ip link set "$nic" master bridge$n
-			ip link set veth$n master bridge$n up
+			ip netns add behind$n &&
+			ip link add bridge$n type bridge &&
+			ip link add veth$n type veth peer name inner netns behind$n &&
+			ip -n behind$n link set inner address $macs:02:0$n up &&
+			ip -n behind$n addr add 10.9.$n.1/24 dev inner &&
+			ip -n behind$n neigh replace 10.9.$n.2 lladdr $macs:01:0$n dev inner &&
+			ip link set "$nic" master bridge$n &&
+			ip link set veth$n master bridge$n up &&
 			ip link set bridge$n up ;;
 		vxlan)
-			ip addr add 10.9.$n.1/24 dev "$nic"
-			neighbour 10.9.$n.2 $macs:01:0$n "$nic"
+			ip addr add 10.9.$n.1/24 dev "$nic" &&
+			neighbour 10.9.$n.2 $macs:01:0$n "$nic" &&
 			ip link add vxlan$n address $macs:02:0$n type vxlan id $n \
-				local 10.9.$n.1 remote 10.9.$n.2 dstport 4789 dev "$nic"
-			ip link set vxlan$n up
-			ip addr add 10.8.$n.1/24 dev vxlan$n
+				local 10.9.$n.1 remote 10.9.$n.2 dstport 4789 dev "$nic" &&
+			ip link set vxlan$n up &&
+			ip addr add 10.8.$n.1/24 dev vxlan$n &&
 			neighbour 10.8.$n.2 $macs:01:0$n vxlan$n ;;
 		gre)
-			ip addr add 10.9.$n.1/24 dev "$nic"
-			neighbour 10.9.$n.2 $macs:01:0$n "$nic"
-			ip link add tunnel$n type gre local 10.9.$n.1 remote 10.9.$n.2
-			ip link set tunnel$n up
+			ip addr add 10.9.$n.1/24 dev "$nic" &&
+			neighbour 10.9.$n.2 $macs:01:0$n "$nic" &&
+			ip link add tunnel$n type gre local 10.9.$n.1 remote 10.9.$n.2 &&
+			ip link set tunnel$n up &&
 			ip addr add 10.8.$n.1/24 dev tunnel$n ;;
 		*) ktap_exit_fail_msg "OUTSIDE: unknown scene ${SCENES[n]}" ;;
 		esac || ktap_exit_fail_msg "${SCENES[n]} cannot be set up with $nic"
