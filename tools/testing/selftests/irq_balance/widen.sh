@@ -61,7 +61,8 @@ quiet
 # A mask that is pending is shown, and the interrupt may have yet to come to it
 value /proc/irq/default_smp_affinity all
 save /proc/irq/default_smp_affinity
-printf "%x\n" $((16#${all//,/} & ~(1 << from))) >/proc/irq/default_smp_affinity
+low=${all##*,}
+printf '%s%08x\n' "${all%"$low"}" $((16#$low & ~(1 << from))) >/proc/irq/default_smp_affinity
 value /proc/irq/default_smp_affinity most
 echo "" >$BALANCER/widen
 becomes "$IRQS/$irq/balance_status" driver
