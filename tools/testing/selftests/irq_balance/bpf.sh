@@ -103,7 +103,7 @@ result "compact gathers the interrupts" $? "$(places "${irqs[@]}")"
 ktap_print_msg "ns of a pass: $price, with compact $(price)"
 detach
 
-# A cgroup with the CPUs 0 and 1; then the real-time tasks, on CPU 3
+# A cgroup with the CPUs 0 and 1; then the real-time tasks, on the CPU of an interrupt
 attach keepoff
 group=/sys/fs/cgroup/irq_balance_bpf
 mkdir -p $group
@@ -119,10 +119,11 @@ off_of() { # CPU...
 wait_for off_of 0 1 && sleep 2 && off_of 0 1
 result "keepoff keeps interrupts off the CPUs of a cgroup" $? "$(places "${irqs[@]}")"
 quiet
-taskset -c 3 chrt -f 1 sleep 1000 &
+rt=$(cpu_of "${irqs[0]}")
+taskset -c "$rt" chrt -f 1 sleep 1000 &
 LOADS+=($!)
 "$BPFTOOL" map update name cgroups key 0 0 0 0 value 1 0 0 0 0 0 0 0
-wait_for off_of 3 && sleep 2 && off_of 3
+wait_for off_of "$rt" && sleep 2 && off_of "$rt"
 result "... and of real-time tasks" $? "$(places "${irqs[@]}")"
 quiet
 rmdir $group
