@@ -70,12 +70,15 @@ group=/sys/fs/cgroup/irq_balance_test
 dissolve() {
 	[ ! -d $group ] || { echo member >$group/cpuset.cpus.partition; rmdir $group; }
 }
+control=/sys/fs/cgroup/cgroup.subtree_control
+had=$(grep -sow cpuset $control)
+trap 'dissolve; [ -n "$had" ] || echo -cpuset >$control; cleanup' EXIT
 free=()
 for i in "${cpus[@]}"; do
 	members "$now" | grep -qx "$i" || free+=("$i")
 done
 if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers ||
-   ! echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control || ! mkdir -p $group; then
+   ! echo +cpuset >$control || ! mkdir -p $group; then
 	ktap_test_skip "partition: interrupts leave: no cpusets or too few CPUs"
 	ktap_test_skip "partition: light interrupts leave: no cpusets or too few CPUs"
 	ktap_test_skip "partition: no interrupt is moved there: no cpusets or too few CPUs"
@@ -83,7 +86,6 @@ if [ ${#free[@]} -lt 3 ] || ! grep -qsw cpuset /sys/fs/cgroup/cgroup.controllers
 	ktap_test_skip "partition dissolved: the CPUs are used again: no cpusets or too few CPUs"
 	ktap_finished
 fi
-trap 'dissolve; cleanup' EXIT
 isolated=("${free[-2]}" "${free[-1]}")
 # Those that are not raised, which the drivers use or not; some can only be moved when they come
 come() { for i in "${light[@]}"; do "$INJECT" "$i" 3 1000 >/dev/null; done; }

@@ -7,6 +7,7 @@
 # outside.py, which sends them. Card number I has the MAC 52:54:00:00:00:0I (USB: 40:54:...). The
 # tests give its interface addresses, and put it into bridges, as the scene asks.
 
+WITNESS=/sys/kernel/tracing/instances/irq_balance_witness
 SCENES=() NICS=() LINES=()	# of each scene: its name, interface, interrupts
 
 irqs_of() { # interface: those that have a handler
@@ -79,6 +80,7 @@ leave() {
 		for link in bridge$n veth$n vxlan$n tunnel$n; do ip link del $link; done
 		ip netns del behind$n
 	done
+	rmdir $WITNESS
 }
 
 # The interrupts $2... to CPU $1. Many chips move one when it occurs: those that do not occur
@@ -130,7 +132,6 @@ packets() { # rx|tx, interface
 # witness_sum then makes $TMP/witness, rows of "CPU NS NS", with the time of ticks, ... behind.
 witness_begin() {
 	local event mask=0 cpu
-	WITNESS=/sys/kernel/tracing/instances/irq_balance_witness
 	for cpu; do mask=$((mask | 1 << cpu)); done
 	mkdir -p $WITNESS || return
 	printf %x $mask >$WITNESS/tracing_cpumask && echo 4000 >$WITNESS/buffer_size_kb || return
