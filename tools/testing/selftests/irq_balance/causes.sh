@@ -114,12 +114,12 @@ observe() {
 }
 
 rest() { # seconds
-	local i irq all early=() late
+	local i irq all early=() late rx=() tx=()
 	trace_start || skip_all "no tracepoints of the balancer"
 	echo 0 >"$TRACE/events/irq_balance/enable"
 	echo 1 >"$TRACE/events/irq_balance/irq_balance_move/enable"
 	spread_scenes
-	ktap_set_plan $((2 * ${#SCENES[@]}))
+	ktap_set_plan $((3 * ${#SCENES[@]}))
 	find_heaviest
 	for i in "${!SCENES[@]}"; do
 		# The others of its card would be company for it
@@ -133,6 +133,9 @@ rest() { # seconds
 	save $BALANCER/min_gain
 	echo 30 >$BALANCER/min_gain
 	sleep 1
+	for i in "${!SCENES[@]}"; do
+		rx[i]=$(packets rx "${NICS[i]}") tx[i]=$(packets tx "${NICS[i]}")
+	done
 	trace_clear
 	state on
 	sleep 60
@@ -140,6 +143,10 @@ rest() { # seconds
 	sleep $(($1 - 60))
 	show_moves
 	for i in "${!SCENES[@]}"; do
+		rx[i]=$(($(packets rx "${NICS[i]}") - rx[i]))
+		tx[i]=$(($(packets tx "${NICS[i]}") - tx[i]))
+		[ $((rx[i])) -ge $((100 * $1)) ] && [ $((tx[i] * 10)) -ge $((rx[i] * 9)) ]
+		result "${SCENES[i]}: requests come and are answered" $? "${tx[i]} of ${rx[i]}"
 		irq=${HEAVIEST[i]}
 		all=$(moves_of "$irq") late=$((all - early[irq]))
 		[ "$all" -le 3 ]

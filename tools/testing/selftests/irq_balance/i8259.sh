@@ -177,6 +177,7 @@ uart)
 	# Real devices: UARTs that no driver has opened
 	load_module io=0x2f8,0x3e8,0x2e8 irq=3,5,12
 	find_lines
+	(( masters >= 2 && slaves >= 1 )) || bad "at least 2 master lines and 1 slave line"
 	all_orders "UARTs"
 	;;
 auto)

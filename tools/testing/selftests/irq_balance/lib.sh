@@ -62,6 +62,8 @@ begin() {
 	[ -d $DEBUG ] || mount -t debugfs nodev /sys/kernel/debug 2>/dev/null
 	[ -w $BALANCER/state ] || skip_all "no $BALANCER/state: CONFIG_IRQ_BALANCE is not set"
 	save $BALANCER/state
+	! state on 2>&1 | grep -q "not supported" || skip_all "sched_clock() is unstable or coarse"
+	state "${SAVED[1]}"
 }
 
 state() { echo "$1" >$BALANCER/state; }
@@ -287,15 +289,21 @@ stage() {
 
 # Every heavy interrupt moves all the time, to and fro, until quiet() is called
 restless() {
+	local cpu n=0 lists=() all
 	save $BALANCER/interval_ms
-	save $BALANCER/cpus
+	value $BALANCER/cpus all
 	echo 20 >$BALANCER/interval_ms
-	while :; do
-		echo 0-N:1/2 >$BALANCER/cpus
-		sleep 0.1
-		echo 1-N:1/2 >$BALANCER/cpus
-		sleep 0.1
-	done &
+	# A CPU that is offline may separate others
+	for cpu in $(online_cpus); do lists[n++ % 2]+=,$cpu; done
+	{
+		trap 'echo "$all" >$BALANCER/cpus; exit' TERM
+		while :; do
+			for list in "${lists[@]#,}"; do
+				echo "$list" >$BALANCER/cpus
+				sleep 0.1
+			done
+		done
+	} &
 	LOADS+=($!)
 }
 

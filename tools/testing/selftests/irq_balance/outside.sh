@@ -7,6 +7,7 @@
 # outside.py, which sends them. Card number I has the MAC 52:54:00:00:00:0I (USB: 40:54:...). The
 # tests give its interface addresses, and put it into bridges, as the scene asks.
 
+WITNESS=/sys/kernel/tracing/instances/irq_balance_witness
 SCENES=() NICS=() LINES=()	# of each scene: its name, interface, interrupts
 
 irqs_of() { # interface: those that have a handler
@@ -41,31 +42,31 @@ enter() {
 		LINES+=("$(irqs_of "$nic" | xargs)")
 		case ${SCENES[n]} in
 		plain | usb)
-			ip addr add 10.9.$n.1/24 dev "$nic"
+			ip addr add 10.9.$n.1/24 dev "$nic" &&
 			neighbour 10.9.$n.2 $macs:01:0$n "$nic" ;;
 		bridge)
-			ip netns add behind$n
-			ip link add bridge$n type bridge
-			ip link add veth$n type veth peer name inner netns behind$n
-			ip -n behind$n link set inner address $macs:02:0$n up
-			ip -n behind$n addr add 10.9.$n.1/24 dev inner
-			ip -n behind$n neigh replace 10.9.$n.2 lladdr $macs:01:0$n dev inner
-			ip link set "$nic" master bridge$n
-			ip link set veth$n master bridge$n up
+			ip netns add behind$n &&
+			ip link add bridge$n type bridge &&
+			ip link add veth$n type veth peer name inner netns behind$n &&
+			ip -n behind$n link set inner address $macs:02:0$n up &&
+			ip -n behind$n addr add 10.9.$n.1/24 dev inner &&
+			ip -n behind$n neigh replace 10.9.$n.2 lladdr $macs:01:0$n dev inner &&
+			ip link set "$nic" master bridge$n &&
+			ip link set veth$n master bridge$n up &&
 			ip link set bridge$n up ;;
 		vxlan)
-			ip addr add 10.9.$n.1/24 dev "$nic"
-			neighbour 10.9.$n.2 $macs:01:0$n "$nic"
+			ip addr add 10.9.$n.1/24 dev "$nic" &&
+			neighbour 10.9.$n.2 $macs:01:0$n "$nic" &&
 			ip link add vxlan$n address $macs:02:0$n type vxlan id $n \
-				local 10.9.$n.1 remote 10.9.$n.2 dstport 4789 dev "$nic"
-			ip link set vxlan$n up
-			ip addr add 10.8.$n.1/24 dev vxlan$n
+				local 10.9.$n.1 remote 10.9.$n.2 dstport 4789 dev "$nic" &&
+			ip link set vxlan$n up &&
+			ip addr add 10.8.$n.1/24 dev vxlan$n &&
 			neighbour 10.8.$n.2 $macs:01:0$n vxlan$n ;;
 		gre)
-			ip addr add 10.9.$n.1/24 dev "$nic"
-			neighbour 10.9.$n.2 $macs:01:0$n "$nic"
-			ip link add tunnel$n type gre local 10.9.$n.1 remote 10.9.$n.2
-			ip link set tunnel$n up
+			ip addr add 10.9.$n.1/24 dev "$nic" &&
+			neighbour 10.9.$n.2 $macs:01:0$n "$nic" &&
+			ip link add tunnel$n type gre local 10.9.$n.1 remote 10.9.$n.2 &&
+			ip link set tunnel$n up &&
 			ip addr add 10.8.$n.1/24 dev tunnel$n ;;
 		*) ktap_exit_fail_msg "OUTSIDE: unknown scene ${SCENES[n]}" ;;
 		esac || ktap_exit_fail_msg "${SCENES[n]} cannot be set up with $nic"
@@ -79,6 +80,7 @@ leave() {
 		for link in bridge$n veth$n vxlan$n tunnel$n; do ip link del $link; done
 		ip netns del behind$n
 	done
+	rmdir $WITNESS
 }
 
 # The interrupts $2... to CPU $1. Many chips move one when it occurs: those that do not occur
@@ -130,7 +132,6 @@ packets() { # rx|tx, interface
 # witness_sum then makes $TMP/witness, rows of "CPU NS NS", with the time of ticks, ... behind.
 witness_begin() {
 	local event mask=0 cpu
-	WITNESS=/sys/kernel/tracing/instances/irq_balance_witness
 	for cpu; do mask=$((mask | 1 << cpu)); done
 	mkdir -p $WITNESS || return
 	printf %x $mask >$WITNESS/tracing_cpumask && echo 4000 >$WITNESS/buffer_size_kb || return
