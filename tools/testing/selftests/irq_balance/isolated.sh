@@ -71,8 +71,8 @@ dissolve() {
 	[ ! -d $group ] || { echo member >$group/cpuset.cpus.partition; rmdir $group; }
 }
 control=/sys/fs/cgroup/cgroup.subtree_control
-had=$(grep -sow cpuset $control)
-trap 'dissolve; [ -n "$had" ] || echo -cpuset >$control; cleanup' EXIT
+lacks=$(grep -sLw cpuset $control)
+trap 'dissolve; [ -z "$lacks" ] || echo -cpuset >$control; cleanup' EXIT
 free=()
 for i in "${cpus[@]}"; do
 	members "$now" | grep -qx "$i" || free+=("$i")
