@@ -174,7 +174,7 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 		map->gain = div64_u64(1000 * (before - min(before, map->policy.after)), before);
 
 	for (i = 0; i < map->nr; i++) {
-		const struct irq_balance_irq *irq = &map->irqs[i];
+		struct irq_balance_irq *irq = &map->irqs[i];
 		/* That of a carried one rises with its carrier's, or alone */
 		const struct irq_balance_alarm *alarm = &(irq->carrier ?: irq->state)->alarm;
 
