@@ -686,7 +686,7 @@ static void test_follows(void)
 	report("what follows an interrupt goes where it goes");
 }
 
-/* What is behind a demultiplexer is its load, not another one beside it */
+/* Interrupts behind a demultiplexer are its load, not others beside it */
 static void test_carried(void)
 {
 	struct world w;
@@ -702,7 +702,7 @@ static void test_carried(void)
 	EXPECT_EQ(w.moves, 0);
 	EXPECT_EQ(w.cpus[0].load, 300 * MSEC);
 	finish(&w);
-	report("what is behind a demultiplexer counts once");
+	report("interrupts behind a demultiplexer count once");
 }
 
 void test_rules(void)
