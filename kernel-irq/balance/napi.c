@@ -50,7 +50,7 @@ unsigned int irq_balance_napi_cpu(const struct napi_struct *napi)
 	irq = desc && READ_ONCE(desc->balance) ? READ_ONCE(desc->balance->carrier) : 0;
 	if (irq)
 		desc = irq_to_desc(irq);
-	/* A busy poller has its own CPU, the timer that stands in for it, too */
+	/* Busy pollers have CPUs of their own, and so have the timers that stand in for them */
 	if (!desc || irq_load_is_polled(desc))
 		return cpu;
 	guard(raw_spinlock)(&desc->lock);
