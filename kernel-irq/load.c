@@ -50,7 +50,7 @@ DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
 
 /*
  * Samples are this many times closer while something has to be decided: for two seconds after a
- * start, and for half a second when a load rises. Where loads always swing, once in a minute.
+ * start, and for half a second when a load rises. Where loads always swing, each ten seconds.
  */
 #define IRQ_LOAD_HURRY		8
 static unsigned long irq_load_hurry_from, irq_load_hurry_for;
@@ -135,7 +135,7 @@ struct irq_load_line *irq_load_get_line(unsigned int irq)
 static void irq_load_rose(struct irq_work *work)
 {
 	irq_work_queue(work);
-	if (jiffies - READ_ONCE(irq_load_hurry_from) > 60 * HZ) {
+	if (jiffies - READ_ONCE(irq_load_hurry_from) > 10 * HZ) {
 		WRITE_ONCE(irq_load_hurry_for, HZ / 2);
 		WRITE_ONCE(irq_load_hurry_from, jiffies);
 	}
