@@ -13,7 +13,7 @@
 #include <kunit/test.h>
 
 #include "../../internals.h"
-#include "../../kunit_raw.h"
+#include "../../kunit.h"
 #include "../core.h"
 #include "balancer_off.h"
 

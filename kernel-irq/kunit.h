@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* KUnit tests of code that holds raw locks */
-#ifndef _KERNEL_IRQ_KUNIT_RAW_H
-#define _KERNEL_IRQ_KUNIT_RAW_H
+/* What the KUnit tests of interrupts share */
+#ifndef _KERNEL_IRQ_KUNIT_H
+#define _KERNEL_IRQ_KUNIT_H
 
 #include <linux/lockdep.h>
 
 #include <kunit/test.h>
+
+static inline void expect_near(struct kunit *test, u64 value, u64 truth, unsigned int percent)
+{
+	KUNIT_EXPECT_GE(test, 100 * value, (100 - percent) * truth);
+	KUNIT_EXPECT_LE(test, 100 * value, (100 + percent) * truth);
+}
 
 /*
  * KUnit looks up static stubs under a spinlock_t of the test, also for functions that are called
@@ -20,4 +26,4 @@ static inline int kunit_raw_init(struct kunit *test)
 	return 0;
 }
 
-#endif /* _KERNEL_IRQ_KUNIT_RAW_H */
+#endif /* _KERNEL_IRQ_KUNIT_H */
