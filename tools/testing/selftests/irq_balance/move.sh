@@ -43,13 +43,13 @@ ktap_set_plan 9
 masks >"$TMP/masks.0"
 before=$(places "${SOURCES[@]}")
 
-# off: no measuring, no moves
+# off: no thread, no moves
 trace_clear
 busy
 sleep 3
 after=$(places "${SOURCES[@]}")
-[ "$before" = "$after" ] && [ "$(traced move)" = 0 ]
-result "off: nothing moves" $? "$after"
+[ "$before" = "$after" ] && [ "$(traced move)" = 0 ] && ! pgrep -x kirqd >/dev/null
+result "off: nothing moves, and no thread runs" $? "$after"
 
 # observe: plans without moves
 state observe
