@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* KUnit tests of the load map: the arithmetic of its samples, with made-up clocks */
+#include <linux/irq.h>
+
 #include <kunit/test.h>
 
 #include "internals.h"
