@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the KUnit tests of interrupts share */
+/* Shared by the KUnit tests of interrupts */
 #ifndef _KERNEL_IRQ_KUNIT_H
 #define _KERNEL_IRQ_KUNIT_H
 
