@@ -20,7 +20,7 @@
 
 static unsigned int rate = 500;
 module_param(rate, uint, 0444);
-static unsigned int cost_us = 100;
+static unsigned int cost_us = 300;
 module_param(cost_us, uint, 0444);
 static bool run;
 module_param(run, bool, 0644);
