@@ -7,6 +7,10 @@
 
 #include <kunit/test.h>
 
+#define US	NSEC_PER_USEC
+#define MS	((u64)NSEC_PER_MSEC)
+#define SEC	((u64)NSEC_PER_SEC)
+
 static inline void expect_near(struct kunit *test, u64 value, u64 truth, unsigned int percent)
 {
 	KUNIT_EXPECT_GE(test, 100 * value, (100 - percent) * truth);

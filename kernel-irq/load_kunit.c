@@ -13,10 +13,6 @@
 #include "internals.h"
 #include "kunit.h"
 
-#define US	NSEC_PER_USEC
-#define MS	((u64)NSEC_PER_MSEC)
-#define SEC	((u64)NSEC_PER_SEC)
-
 /* In place of functions of the load map */
 #define STUB(type, name, arg, value) static type stub_##name(arg) { return value; }
 

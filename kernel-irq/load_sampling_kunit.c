@@ -7,10 +7,6 @@
 #include "internals.h"
 #include "kunit.h"
 
-#define US	NSEC_PER_USEC
-#define MS	((u64)NSEC_PER_MSEC)
-#define SEC	((u64)NSEC_PER_SEC)
-
 /*
  * An interrupt that comes each @period ns for @time ns and whose handler takes
  * what @cost says, on a clock that starts anywhere.

@@ -75,7 +75,7 @@ echo "$list" >$BALANCER/cpus
 echo 1000 >$BALANCER/min_gain
 [ "$BREAK" = knob ] && echo 50 >$BALANCER/min_gain
 start
-# Without the knob the first moves may take this long on a busy host
+# With a gain of 5 % they would move by then, also on a busy host
 sleep 5
 [ "$(moved)" = 0 ]
 result "nothing moves for less than min_gain" $? \

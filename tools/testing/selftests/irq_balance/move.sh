@@ -48,7 +48,7 @@ trace_clear
 busy
 sleep 3
 after=$(places "${SOURCES[@]}")
-[ "$before" = "$after" ] && [ "$(traced move)" = 0 ] && ! pgrep -x kirqd >/dev/null
+[ "$before" = "$after" ] && [ "$(traced move)" = 0 ] && ! grep -qsx kirqd /proc/[0-9]*/comm
 result "off: nothing moves, and no thread runs" $? "$after"
 
 # observe: plans without moves
