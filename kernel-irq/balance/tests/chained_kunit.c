@@ -268,9 +268,10 @@ static void it_moves_as_one(struct kunit *test)
 	desc->balance->carries = true;
 	KUNIT_EXPECT_EQ(test, demux_status(desc), IRQ_BALANCE_MOVABLE);
 	cpu = cpumask_any_but(cpu_online_mask, cpu);
-	scoped_guard(raw_spinlock_irqsave, &desc->lock)
+	scoped_guard(raw_spinlock_irqsave, &desc->lock) {
 		KUNIT_EXPECT_EQ(test, irq_balance_move(desc, cpu), 0);
-	KUNIT_EXPECT_EQ(test, cpu, irq_balance_cpu(desc));
+		KUNIT_EXPECT_EQ(test, cpu, irq_balance_cpu(desc));
+	}
 	KUNIT_EXPECT_TRUE(test, cpumask_equal(irq_data_get_affinity_mask(&desc->irq_data),
 					      irq_default_affinity));
 	KUNIT_EXPECT_FALSE(test, irqd_affinity_was_set(&desc->irq_data));
