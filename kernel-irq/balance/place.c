@@ -38,8 +38,9 @@
  *    ``min_gain``) the one with fewest moves counts.
  * 9. On a CPU weigh, besides, its siblings with a quarter of their load, other cores of its package
  *    with an eighth. Move an interrupt to the core or package that is least busy if that makes
- *    this weight less by ``min_gain``, and its load at most half of ``min_gain`` more. While a
- *    move is tried again that failed, others wait, but for those of 1.
+ *    this weight less by ``min_gain``, and its load at most half of ``min_gain`` more. One that is
+ *    on its device's node stays on it. While a move is tried again that failed, others wait, but
+ *    for those of 1.
  * 10. CPUs that end equally low, and up to enough all are, differ by the load of their node,
  *     package, cache and core, their own load, tasks and priority, their capacity, and by the
  *     driver's hint.
@@ -253,8 +254,9 @@ static u32 irq_balance_least_shared(struct irq_balance_work *w, u32 first, u32 e
 		end = w->domains[level][best].end;
 	}
 	for (pos = first; pos < end; pos++) {
-		if (w->slots[pos].load + w->slots[pos].bias <
-		    w->slots[best].load + w->slots[best].bias)
+		const struct irq_balance_slot *x = &w->slots[pos], *y = &w->slots[best];
+
+		if (x->room && (!y->room || x->load + x->bias < y->load + y->bias))
 			best = pos;
 	}
 	return best;
@@ -710,11 +712,15 @@ static u64 irq_balance_company(const struct irq_balance_work *w, u32 pos)
 	       (min(package - core, load) >> PACKAGE_SHIFT);
 }
 
-/* Moves an item off a CPU that others disturb, to a core or package that is less busy */
+/*
+ * Moves an item off a CPU that others disturb, to a core or package that is less busy. One that
+ * is on its device's node would come back to it.
+ */
 static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 {
 	u64 load = w->slots[from].load, need = irq_balance_need(w, load), after, e;
 	u64 before = irq_balance_company(w, from), gain;
+	int node = w->cpus[w->slots[from].cpu].node;
 	struct irq_balance_item *it;
 	u32 pos;
 
@@ -723,7 +729,8 @@ static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 	hlist_for_each_entry(it, &w->slots[from].items, at) {
 		pos = irq_balance_least_shared(w, it->first, it->end);
 		if (from != it->home || pos == from || !irq_balance_may(w, it, pos) ||
-		    irq_balance_end(w, it, pos) > load + need / 2)
+		    irq_balance_end(w, it, pos) > load + need / 2 ||
+		    (it->node == node && w->cpus[w->slots[pos].cpu].node != node))
 			continue;
 		irq_balance_put(w, it, pos);
 		e = irq_balance_cost(w, it->error, pos);

@@ -543,7 +543,6 @@ static void test_thousandth(void)
 
 	world_init(&w, 12);
 	world_irq(&w, 8, 100000000);
-	memset(w.mask[0], 0, sizeof(w.mask[0]));
 	w.mask[0][0] = 0xff;
 	w.base[0] = 3500000;
 	w.base[4] = 2500000;
@@ -642,17 +641,19 @@ static void test_company(void)
 	unsigned int i, kind, third, capacity;
 	struct world w;
 
-	for (kind = 0; kind < 12; kind++) {
+	for (kind = 0; kind < 24; kind++) {
 		third = kind / 2 % 3;
-		capacity = kind < 6 ? 1024 : 800;
-		world_init(&w, 4);
-		for (i = 0; i < 4; i++) {
-			w.cpus[i].package = kind % 2 ? i / 2 : 0;
-			w.cpus[i].core = kind % 2 ? i : i / 2;
+		capacity = kind % 12 < 6 ? 1024 : 800;
+		world_init(&w, kind < 12 ? 4 : 8);
+		for (i = 0; i < w.nr_cpus; i++) {
+			w.cpus[i].package = kind % 2 ? i % 4 / 2 : 0;
+			w.cpus[i].core = kind % 2 ? i % 4 : i % 4 / 2;
 			w.cpus[i].llc = w.cpus[i].package;
 			w.cpus[i].node = third == 2 ? 0 : -1;
 			w.cpus[i].capacity = capacity;
-			w.base[i] = (1 + i) * MSEC;
+			/* A sibling that is offline has nothing to do */
+			w.cpus[i].usable = i < 4;
+			w.base[i] = i < 4 ? (1 + i) * MSEC : 0;
 		}
 		world_irq(&w, 0, 500 * MSEC);
 		world_irq(&w, 1, 500 * MSEC);
@@ -701,6 +702,29 @@ static void test_node_away(void)
 		finish(&w);
 	}
 	report("what its node has no room for is balanced on the others");
+}
+
+/* One CPU of the node is too full: another's interrupt does not go away from it, and come back */
+static void test_node_company(void)
+{
+	unsigned int i;
+	struct world w;
+
+	world_init(&w, 4);
+	for (i = 0; i < 4; i++) {
+		w.cpus[i].core = i / 2;
+		w.cpus[i].package = i / 2;
+		w.cpus[i].node = i / 2;
+	}
+	w.base[0] = 700 * MSEC;
+	world_irq(&w, 0, 200 * MSEC);
+	world_irq(&w, 1, 200 * MSEC);
+	w.irqs[0].node = 0;
+	w.irqs[1].node = 0;
+	w.mask[0][0] = 1;
+	EXPECT_EQ(world_run(&w, 60000), 0);
+	finish(&w);
+	report("a busy sibling is no reason to leave the node");
 }
 
 /* The driver's hint does not count if the node holds the interrupt */
@@ -912,6 +936,7 @@ void test_topology(void)
 	test_shared_model();
 	test_company();
 	test_node_away();
+	test_node_company();
 	test_node_hint();
 	test_node_hint_outside();
 	test_company_weight();
