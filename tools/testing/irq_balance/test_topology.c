@@ -543,6 +543,7 @@ static void test_thousandth(void)
 
 	world_init(&w, 12);
 	world_irq(&w, 8, 100000000);
+	memset(w.mask[0], 0, sizeof(w.mask[0]));
 	w.mask[0][0] = 0xff;
 	w.base[0] = 3500000;
 	w.base[4] = 2500000;
@@ -721,6 +722,7 @@ static void test_node_company(void)
 	world_irq(&w, 1, 200 * MSEC);
 	w.irqs[0].node = 0;
 	w.irqs[1].node = 0;
+	memset(w.mask[0], 0, sizeof(w.mask[0]));
 	w.mask[0][0] = 1;
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	finish(&w);
