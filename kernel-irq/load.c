@@ -36,7 +36,6 @@
 #include <linux/mutex.h>
 #include <linux/sched/cputime.h>
 #include <linux/topology.h>
-#include <linux/workqueue.h>
 
 #include <kunit/static_stub.h>
 
@@ -65,11 +64,13 @@ static u64 irq_load_span_cost;
 static DEFINE_MUTEX(irq_load_mutex);
 static unsigned int irq_load_users;
 
-/* The descriptor of the next interrupt from @irq on, for irq_desc_put_ref(), or NULL */
-struct irq_desc *irq_load_next_desc(unsigned int irq)
+/* The descriptor after @desc, NULL: the first one. Drops the reference on @desc, and takes one. */
+struct irq_desc *irq_load_next_desc(struct irq_desc *desc)
 {
-	struct irq_desc *desc;
+	unsigned int irq = desc ? irq_desc_get_irq(desc) + 1 : 0;
 
+	if (desc)
+		irq_desc_put_ref(desc);
 	guard(rcu)();
 	while ((desc = irq_find_desc_at_or_after(irq))) {
 		if (irq_desc_get_ref(desc))
@@ -79,57 +80,24 @@ struct irq_desc *irq_load_next_desc(unsigned int irq)
 	return NULL;
 }
 
-/* Interrupts that came without having been measured before have @load_skip below 0 */
-static void irq_load_alloc(struct work_struct *work)
+/* Before the descriptor is used: 0 or -errno */
+int irq_load_alloc(struct irq_desc *desc, int node)
 {
-	struct irq_load_line *line;
-	struct irq_desc *desc;
-	unsigned int irq = 0;
-
-	while ((desc = irq_load_next_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
-		/* May race with an interrupt, which asks again when it comes again */
-		line = data_race(desc->load_skip) < 0 && !desc->load ? kzalloc_obj(*line) : NULL;
-		if (line) {
-			irq_load_restart(&line->hard.sampler);
-			irq_load_restart(&line->thread.sampler);
-			line->cpu = nr_cpu_ids;
-			/* Pairs with irq_load_line_of() */
-			smp_store_release(&desc->load, line);
-		}
-		irq_desc_put_ref(desc);
-	}
+	desc->load = kzalloc_node(sizeof(*desc->load), GFP_KERNEL, node);
+	if (!desc->load)
+		return -ENOMEM;
+	irq_load_restart(&desc->load->hard.sampler);
+	irq_load_restart(&desc->load->thread.sampler);
+	desc->load->seen.cpu = nr_cpu_ids;
+	return 0;
 }
 
-static DECLARE_DELAYED_WORK(irq_load_alloc_work, irq_load_alloc);
-
-static struct irq_load_line *irq_load_line_of(struct irq_desc *desc)
-{
-	/* Pairs with irq_load_alloc() */
-	return smp_load_acquire(&desc->load);
-}
-
-static void irq_load_request_line(struct irq_desc *desc)
-{
-	lockdep_assert_held(&desc->lock);
-	desc->load_skip = -1;
-	/* The delay bounds how often it is tried when memory is short */
-	schedule_delayed_work(&irq_load_alloc_work, 1);
-}
-
-/* Under RCU. NULL if there is no such interrupt, or its line has yet to be allocated */
+/* Under RCU. NULL if there is no such interrupt */
 struct irq_load_line *irq_load_get_line(unsigned int irq)
 {
-	struct irq_desc *desc = irq_to_desc(irq);
-	struct irq_load_line *line = desc ? irq_load_line_of(desc) : NULL;
-	unsigned long flags;
+	struct irq_desc *desc = irq ? irq_to_desc(irq) : NULL;
 
-	/* In overload no interrupt comes that would ask for it */
-	if (unlikely(desc && !line) && raw_spin_trylock_irqsave(&desc->lock, flags)) {
-		irq_load_request_line(desc);
-		raw_spin_unlock_irqrestore(&desc->lock, flags);
-	}
-	return line;
+	return desc ? desc->load : NULL;
 }
 
 static void irq_load_rose(struct irq_work *work)
@@ -153,8 +121,8 @@ void irq_load_charged(struct irq_load_line *line, u64 now)
 	s64 charged = total - READ_ONCE(line->window_total);
 	u32 quantum = READ_ONCE(line->quantum), limit = READ_ONCE(line->limit);
 
-	WRITE_ONCE(line->cpu, smp_processor_id());
-	WRITE_ONCE(line->charges, READ_ONCE(line->charges) + 1);
+	WRITE_ONCE(line->seen.cpu, smp_processor_id());
+	WRITE_ONCE(line->seen.charges, READ_ONCE(line->seen.charges) + 1);
 
 	if (!quantum) {
 		quantum = IRQ_LOAD_QUANTUM;
@@ -202,6 +170,12 @@ u32 irq_load_freq(void)
 #endif
 }
 
+static u32 irq_load_untimed_runs(unsigned int nr)
+{
+	return kstat_softirqs_cpu(nr, smp_processor_id()) -
+	       this_cpu_read(irq_load_cpu.vector[nr].timed);
+}
+
 /* Start to time a piece of work, with migration disabled. A preemption in here is its own. */
 void irq_load_span_begin(struct irq_load_span *span)
 {
@@ -210,18 +184,13 @@ void irq_load_span_begin(struct irq_load_span *span)
 	span->switches = current->nvcsw + current->nivcsw;
 	span->irqs = kstat_cpu_irqs_sum(smp_processor_id()) - c->timed;
 	span->timed_ns = c->timed_ns;
-	if (!in_serving_softirq())
-		irq_load_softirqs_begin(span);
+	span->soft_ns = c->soft_ns;
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS && !in_serving_softirq(); nr++)
+		span->softirqs[nr] = irq_load_untimed_runs(nr);
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !in_serving_softirq())
 		span->runtime = task_sched_runtime(current);
 	span->steal = irq_load_steal_clock();
 	span->start = local_clock_noinstr();
-}
-
-/* Whether other tasks ran meanwhile */
-static bool irq_load_switched(const struct irq_load_span *span)
-{
-	return current->nvcsw + current->nivcsw != span->switches;
 }
 
 /* Stop to time it, perhaps on another CPU; the time without what interrupted it */
@@ -236,13 +205,15 @@ u64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 	 * Others ran in it: the scheduler knows what was left. With IRQ_TIME_ACCOUNTING and
 	 * PREEMPT_RT it leaves out softirqs in tasks other than ksoftirqd: their charge is too low.
 	 */
-	if (irq_load_switched(span))
+	if (current->nvcsw + current->nivcsw != span->switches)
 		return min_t(u64, wall, irq_load_since(task_sched_runtime(current), span->runtime));
 
 	spent -= irq_load_since(irq_load_steal_clock(), span->steal) + irq_load_span_cost;
 	spent -= c->timed_ns - span->timed_ns;
-	if (!in_serving_softirq())
-		spent -= irq_load_softirqs_end(span);
+	spent -= c->soft_ns - span->soft_ns;
+	/* Of those that were not timed the mean of their kind */
+	for (unsigned int nr = 0; nr < NR_SOFTIRQS && !in_serving_softirq(); nr++)
+		spent -= (irq_load_untimed_runs(nr) - span->softirqs[nr]) * c->vector[nr].mean;
 	/* The count has nested ones, too, and on some architectures timers and IPIs */
 	more = (long)(kstat_cpu_irqs_sum(smp_processor_id()) - c->timed - span->irqs);
 	if (more > 0 && nr)
@@ -271,55 +242,43 @@ static void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 stands_
 	c->mean_nr += stands_for - 1;
 }
 
-/* Handle an interrupt as handle_irq_event() does, and charge its time: a sample is due */
+/* Handle an interrupt, and charge its time: a sample is due */
 irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
-	struct irq_load_line *line = irq_load_line_of(desc);
-	struct task_struct *outer_handler = c->handler;
-	unsigned int outer = c->handling;
+	struct irq_load_line *line = desc->load;
+	struct irq_load_cause *outer = this_cpu_read(irq_load_cause), cause = {
+		/* The tick's is the CPU's own work */
+		.irq = desc->action->flags & __IRQF_TIMER ? 0 : irq_desc_get_irq(desc),
+		.weight = line->hard.sampler.stratum,
+	};
 	u64 nested, start, now, since, steal;
-	struct list_head *tail;
 	unsigned long timed;
 	irqreturn_t ret;
 	u32 pending;
 
 	lockdep_assert_held(&desc->lock);
 
-	desc->istate &= ~IRQS_PENDING;
-	irqd_set(&desc->irq_data, IRQD_IRQ_INPROGRESS);
-	raw_spin_unlock(&desc->lock);
-
+	/* It is timed, and not due again */
+	desc->load_skip = INT_MAX / 2;
 	/* Which softirqs does the handler raise? Others may have raised the same. */
 	pending = local_softirq_pending();
 	set_softirq_pending(0);
-	tail = irq_load_polls_tail();
 	nested = c->timed_ns;
 	timed = c->timed;
-	c->handling = irq_desc_get_irq(desc);
-	c->handler = NULL;
+	this_cpu_write(irq_load_cause, &cause);
 	steal = irq_load_steal_clock();
 	start = local_clock_noinstr();
 
-	ret = handle_irq_event_percpu(desc);
+	ret = handle_irq_event(desc);
 
-	raw_spin_lock(&desc->lock);
-	irqd_clear(&desc->irq_data, IRQD_IRQ_INPROGRESS);
-	c->handling = outer;
-	c->handler = outer_handler;
-
+	this_cpu_write(irq_load_cause, outer);
 	now = local_clock();
 	start += irq_load_steal_clock() - steal + irq_load_span_cost;
 	/* Work that the handler of another interrupt raised in it does not belong to this one */
 	if (likely(timed == c->timed))
-		irq_load_raised(local_softirq_pending(), tail, irq_desc_get_irq(desc),
-				line ? line->hard.sampler.stratum : 1,
-				line ? line->hard.sampler.missing : 0);
+		irq_load_raised(local_softirq_pending(), &cause, line->hard.sampler.missing);
 	or_softirq_pending(pending);
-	if (unlikely(!line)) {
-		irq_load_request_line(desc);
-		return ret;
-	}
 
 	since = now - line->hard.stamp;
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
@@ -336,40 +295,33 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 /* Run the handler of an interrupt thread, and charge its time if a sample is due */
 irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *action)
 {
-	struct irq_load_line *line = irq_load_line_of(desc);
-	struct list_head *tail = NULL;
+	struct irq_load_cause cause = { .task = current, .irq = action->irq };
+	struct irq_load_line *line = desc->load;
+	int skip = READ_ONCE(line->thread_skip) - 1;
 	struct irq_load_span span;
 	u64 now, time, since;
 	irqreturn_t ret;
 
-	/* Other threads of the interrupt may count at the same time */
-	if (!line || data_race(--line->thread_skip) >= 0)
+	/* Other threads of the interrupt may count at the same time, but not while one is timed */
+	if (skip < INT_MAX / 4)
+		WRITE_ONCE(line->thread_skip, skip);
+	if (skip >= 0)
 		return action->thread_fn(action->irq, action->dev_id);
 	/* They are not to be timed, too: the sample stands for them */
 	WRITE_ONCE(line->thread_skip, INT_MAX / 2);
 
+	/* A forced thread: with BH disabled it stays on this CPU */
+	if (in_softirq())
+		this_cpu_write(irq_load_cause, &cause);
 	/* 32-bit machines read a sum in two halves: no interrupt may come between them */
-	scoped_guard(irqsave) {
-		/* A forced thread: nothing but the handler can schedule NAPI meanwhile */
-		if (in_softirq())
-			tail = irq_load_polls_tail();
+	scoped_guard(irqsave)
 		irq_load_span_begin(&span);
-	}
-
-	/* With BH disabled it stays on this CPU */
-	if (tail) {
-		this_cpu_write(irq_load_cpu.handler, current);
-		this_cpu_write(irq_load_cpu.handling, action->irq);
-	}
 	ret = action->thread_fn(action->irq, action->dev_id);
-	if (tail)
-		this_cpu_write(irq_load_cpu.handling, 0);
+	this_cpu_cmpxchg(irq_load_cause, &cause, NULL);
 
 	guard(raw_spinlock_irqsave)(&desc->lock);
 	now = local_clock();
 	time = irq_load_span_end(&span, now);
-	if (tail && !irq_load_switched(&span))
-		irq_load_raised(0, tail, action->irq, 0, 0);
 	since = now - line->thread.stamp;
 	irq_load_take_sample(&line->thread, now, time, irq_load_freq());
 	irq_load_next_sample(&line->thread.sampler, now, since, irq_load_aim(IRQ_LOAD_SAMPLE_NS));
@@ -383,7 +335,7 @@ static u64 irq_load_peek_series(struct irq_load_series *h, int *skip, u64 now)
 {
 	u64 time = h->time + irq_load_unsampled_time(h, *skip, now);
 
-	if (*skip >= 0 && irq_load_since(now, h->stamp) >= IRQ_LOAD_RARE_NS) {
+	if ((u32)*skip < h->sampler.gap && irq_load_since(now, h->stamp) >= IRQ_LOAD_RARE_NS) {
 		WRITE_ONCE(h->time, time);
 		h->sampler.missing += -min(irq_load_unsampled(&h->sampler, *skip), 0);
 		irq_load_restart(&h->sampler);
@@ -392,17 +344,13 @@ static u64 irq_load_peek_series(struct irq_load_series *h, int *skip, u64 now)
 	return time;
 }
 
-/* Read the load of an interrupt: all 0 if it was never measured */
+/* Read the load of an interrupt: its CPU is nr_cpu_ids if nothing was ever charged */
 void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 {
-	struct irq_load_line *line = irq_load_line_of(desc);
+	struct irq_load_line *line = desc->load;
 	u64 now = local_clock(), soft;
 
 	lockdep_assert_held(&desc->lock);
-
-	*load = (struct irq_load) { .cpu = nr_cpu_ids };
-	if (!line)
-		return;
 
 	/* Softirqs go on as they did at last, until the next sample is due */
 	soft = min(irq_load_since(now, READ_ONCE(line->soft_stamp)), NSEC_PER_SEC);
@@ -415,17 +363,14 @@ void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 	irq_load_advance(&line->seen.thread_ns,
 			 irq_load_peek_series(&line->thread, &line->thread_skip, now));
 	irq_load_advance(&line->seen.soft_ns, soft);
-	line->seen.cpu = READ_ONCE(line->cpu);
-	line->seen.charges = READ_ONCE(line->charges);
-	*load = line->seen;
+	/* A softirq on another CPU may be charged meanwhile */
+	*load = data_race(line->seen);
 }
 
 /* Whether NAPI of an interrupt was polled lately by a thread or a busy poller: not measured */
 bool irq_load_is_polled(struct irq_desc *desc)
 {
-	struct irq_load_line *line = irq_load_line_of(desc);
-
-	return line && irq_load_polled(line, jiffies) > IRQ_LOAD_POLLED / 2;
+	return irq_load_polled(desc->load, jiffies) > IRQ_LOAD_POLLED / 2;
 }
 
 /*
@@ -459,12 +404,8 @@ static void irq_load_calibrate(void)
  */
 void irq_load_set_alarm(struct irq_desc *desc, u32 quantum, u32 limit)
 {
-	struct irq_load_line *line = irq_load_line_of(desc);
-
-	if (!line)
-		return;
-	WRITE_ONCE(line->limit, quantum ? limit : 0);
-	WRITE_ONCE(line->quantum, quantum ? : U32_MAX);
+	WRITE_ONCE(desc->load->limit, quantum ? limit : 0);
+	WRITE_ONCE(desc->load->quantum, quantum ? : U32_MAX);
 }
 
 /**
@@ -494,20 +435,12 @@ bool irq_load_clock_is_good(void)
  * users work on differences.
  *
  * Context: process context, may sleep, patches kernel text for the first user.
- *
- * Return: 0 or -errno
  */
-int irq_load_get(void)
+void irq_load_get(void)
 {
-	int ret = 0;
-
 	guard(mutex)(&irq_load_mutex);
 
 	if (!irq_load_users) {
-		if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
-			ret = irq_load_napi_start();
-		if (ret)
-			return ret;
 		irq_load_calibrate();
 		WRITE_ONCE(irq_load_hurry_for, 2 * HZ);
 		WRITE_ONCE(irq_load_hurry_from, jiffies);
@@ -515,7 +448,6 @@ int irq_load_get(void)
 		static_branch_enable(&irq_load_key);
 	}
 	irq_load_users++;
-	return 0;
 }
 
 /**
@@ -541,16 +473,14 @@ void irq_load_put(void)
  */
 u32 irq_load_take_max(unsigned int irq)
 {
-	struct irq_load_line *line;
 	struct irq_desc *desc;
 
 	guard(rcu)();
 	desc = irq_to_desc(irq);
-	line = desc ? irq_load_line_of(desc) : NULL;
-	if (!line)
+	if (!desc)
 		return 0;
 	guard(raw_spinlock_irqsave)(&desc->lock);
 	/* If it has become rare the next one is timed */
-	irq_load_peek_series(&line->hard, &desc->load_skip, local_clock());
-	return xchg(&line->hard.max, 0);
+	irq_load_peek_series(&desc->load->hard, &desc->load_skip, local_clock());
+	return xchg(&desc->load->hard.max, 0);
 }

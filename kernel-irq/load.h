@@ -13,7 +13,7 @@
 struct irq_work;
 struct napi_struct;
 
-/* Interrupts that claim runs of one softirq at a time: the one with the least makes room */
+/* Interrupts that claim runs of one softirq at a time */
 #define IRQ_LOAD_RAISERS	8
 
 /* Jiffies that the leaky bucket of irq_load_polled() gets for a poll by a task */
@@ -40,13 +40,11 @@ struct irq_load_line {
 	u64			soft_last;	/* what was charged then */
 	u32			soft_rate;	/* for each 1024 ns since the one before */
 	u32			soft_carry;	/* softirq time that is still to be charged */
-	struct irq_load		seen;		/* highest times that a reader saw */
+	struct irq_load		seen;		/* highest times a reader saw */
 	u32			quantum;	/* see irq_load_set_alarm() */
 	u32			limit;
 	u64			window_start;	/* when the present window was opened */
 	u64			window_total;	/* time of all kinds by then */
-	unsigned int		cpu;		/* that was charged last */
-	u32			charges;	/* how often; may miss some */
 	/* NAPI polls by threads or busy pollers, which are not measured: see irq_load_polled() */
 	u32			polled;
 	u32			polled_at;	/* jiffies of the last one */
@@ -60,8 +58,7 @@ struct irq_load_claim {
 
 /* One softirq on one CPU. "On request": for a claim. */
 struct irq_load_vector {
-	u64			stamp;		/* when it was last timed */
-	u64			sampled;	/* the same, but not on request */
+	u64			sampled;	/* when it was last timed, but not on request */
 	u64			halved;		/* when the next two were last halved */
 	u64			claims;		/* that were made, as those of a raiser */
 	u64			runs;		/* there were for them, in the same unit */
@@ -71,8 +68,7 @@ struct irq_load_vector {
 	u32			timed;		/* runs that were timed */
 	int			rest;		/* of the countdown while a run is requested */
 	struct irq_load_sampler	sampler;
-	bool			raised;		/* the next run was, by these */
-	struct irq_load_claim	raiser[IRQ_LOAD_RAISERS];
+	struct irq_load_claim	raiser[IRQ_LOAD_RAISERS];	/* of the next run, from 0 on */
 };
 
 /* A piece of work that is timed: the state of its task and of its CPU when it began */
@@ -96,15 +92,21 @@ struct irq_load_cpu {
 	u64			mean_stamp;	/* when both were last halved */
 	u64			last_ns;	/* the last sample */
 	u64			soft_ns;	/* time of softirq runs that were timed */
-	unsigned int		ipis;		/* napi_ipis() after the last timed run of NET_RX */
-	u64			looked;		/* when rare softirqs were looked for */
-	unsigned int		handling;	/* the interrupt whose handler is timed, 0: none */
-	struct task_struct	*handler;	/* its thread, NULL: in hard interrupt context */
 	atomic64_t		base;		/* softirq time that belongs to no interrupt */
 	struct irq_load_vector	vector[NR_SOFTIRQS];
 };
 
 DECLARE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
+
+/* Work that is timed on this CPU, and may schedule NAPI instances */
+struct irq_load_cause {
+	struct task_struct	*task;		/* NULL: the handler of an interrupt */
+	struct irq_load_run	*run;		/* of NET_RX; NULL: a handler or its thread */
+	unsigned int		irq;
+	u32			weight;		/* runs that it claims if it fills the backlog */
+};
+
+DECLARE_PER_CPU(struct irq_load_cause *, irq_load_cause);
 
 /* load.c */
 irqreturn_t irq_load_timed_event(struct irq_desc *desc);
@@ -114,7 +116,7 @@ bool irq_load_is_polled(struct irq_desc *desc);
 void irq_load_set_kick(struct irq_work *work, u32 limit);
 void irq_load_set_alarm(struct irq_desc *desc, u32 quantum, u32 limit);
 void irq_load_charged(struct irq_load_line *line, u64 now);
-struct irq_desc *irq_load_next_desc(unsigned int irq);
+struct irq_desc *irq_load_next_desc(struct irq_desc *desc);
 struct irq_load_line *irq_load_get_line(unsigned int irq);
 u64 irq_load_aim(u64 aim);
 u64 irq_load_steal_clock(void);
@@ -124,34 +126,27 @@ u64 irq_load_span_end(const struct irq_load_span *span, u64 now);
 
 /* load_softirq.c */
 void irq_load_softirq_start(void);
-struct list_head *irq_load_polls_tail(void);
-void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for,
-		     u32 missing);
-void irq_load_softirqs_begin(struct irq_load_span *span);
-u64 irq_load_softirqs_end(const struct irq_load_span *span);
-u64 irq_load_base(unsigned int cpu);
+void irq_load_raised(u32 raised, const struct irq_load_cause *cause, u32 missing);
 
 /* load_napi.c, with CONFIG_IRQ_LOAD_NAPI */
-int irq_load_napi_start(void);
-void irq_load_napi_vote(const struct napi_struct *napi, unsigned int irq);
 unsigned int irq_load_napi_irq(const struct napi_struct *napi);
-void irq_load_napi_guess(const struct napi_struct *napi);
+void irq_load_napi_guess(struct napi_struct *napi);
 
-#ifdef CONFIG_IRQ_LOAD
 DECLARE_STATIC_KEY_FALSE(irq_load_key);
 
-/* Count down to the sample, in a cache line that is dirty already; a NOP while measuring is off */
-static __always_inline bool irq_load_due(struct irq_desc *desc)
+/* A NOP while measuring is off */
+static __always_inline bool irq_load_is_on(void)
 {
-	return static_branch_unlikely(&irq_load_key) && unlikely(--desc->load_skip < 0);
+	return IS_ENABLED(CONFIG_IRQ_LOAD) && static_branch_unlikely(&irq_load_key);
 }
 
-/* Run the handler of an interrupt thread, perhaps timed while measuring is on */
-static inline irqreturn_t irq_load_thread_fn(struct irq_desc *desc, struct irqaction *action)
+#ifdef CONFIG_IRQ_LOAD
+int irq_load_alloc(struct irq_desc *desc, int node);
+
+/* Count down to the sample, in a cache line that is dirty already */
+static __always_inline bool irq_load_due(struct irq_desc *desc)
 {
-	if (static_branch_unlikely(&irq_load_key))
-		return irq_load_timed_thread(desc, action);
-	return action->thread_fn(action->irq, action->dev_id);
+	return irq_load_is_on() && unlikely(--desc->load_skip < 0);
 }
 
 static inline void irq_load_free(struct irq_desc *desc)
@@ -160,12 +155,7 @@ static inline void irq_load_free(struct irq_desc *desc)
 }
 #else
 static inline bool irq_load_due(struct irq_desc *desc) { return false; }
-
-static inline irqreturn_t irq_load_thread_fn(struct irq_desc *desc, struct irqaction *action)
-{
-	return action->thread_fn(action->irq, action->dev_id);
-}
-
+static inline int irq_load_alloc(struct irq_desc *desc, int node) { return 0; }
 static inline void irq_load_free(struct irq_desc *desc) { }
 #endif
 

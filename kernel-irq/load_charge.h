@@ -157,10 +157,10 @@ irq_load_take_sample(struct irq_load_series *h, u64 now, u64 delta, u32 freq)
  */
 static inline int irq_load_unsampled(const struct irq_load_sampler *s, int skip)
 {
-	/* While the sample itself is handled @skip is below 0 */
-	u32 nr = skip < (int)s->gap ? s->gap - 1 - max(skip, 0) : 0;
+	/* While the sample itself is handled @skip is out of range */
+	u32 left = (u32)skip < s->gap ? skip : 0;
 
-	return nr - (s->gap + s->rest - s->stratum);
+	return s->stratum - s->rest - 1 - left;
 }
 
 /* Their time: each is charged like the last sample, as far as the wall time allows */

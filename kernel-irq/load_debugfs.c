@@ -13,31 +13,27 @@
 
 static int irq_load_show(struct seq_file *m, void *unused)
 {
-	struct irq_desc *desc;
+	struct irq_desc *desc = NULL;
 	struct irq_load load;
-	unsigned int irq = 0;
 
 	seq_puts(m, "irq cpu hard_ns soft_ns thread_ns\n");
-	while ((desc = irq_load_next_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
+	while ((desc = irq_load_next_desc(desc))) {
 		scoped_guard(raw_spinlock_irq, &desc->lock)
 			irq_load_peek(desc, &load);
-		irq_desc_put_ref(desc);
 		/* Nothing was charged */
 		if (load.cpu >= nr_cpu_ids)
 			continue;
-		seq_printf(m, "%3u %3u %13llu %13llu %13llu\n", irq - 1, load.cpu,
-			   load.time_ns, load.soft_ns, load.thread_ns);
+		seq_printf(m, "%3u %3u %13llu %13llu %13llu\n", irq_desc_get_irq(desc),
+			   load.cpu, load.time_ns, load.soft_ns, load.thread_ns);
 	}
 	return 0;
 }
 
 static int irq_load_open(struct inode *inode, struct file *file)
 {
-	int ret = irq_load_get();
+	int ret;
 
-	if (ret)
-		return ret;
+	irq_load_get();
 	ret = single_open(file, irq_load_show, NULL);
 	if (ret)
 		irq_load_put();

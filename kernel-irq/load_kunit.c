@@ -139,7 +139,7 @@ static struct fake *fake_irq(struct kunit *test)
 	fake->desc = irq_to_desc(fake->irq);
 	KUNIT_ASSERT_NOT_NULL(test, fake->desc);
 	tasklet_setup(&fake->tasklet, fake_work);
-	KUNIT_ASSERT_EQ(test, irq_load_get(), 0);
+	irq_load_get();
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, fake_free, fake), 0);
 
 	irq_set_chip_and_handler(fake->irq, &fake_chip, handle_simple_irq);
@@ -147,13 +147,6 @@ static struct fake *fake_irq(struct kunit *test)
 	fake_request(test, fake);
 	/* In its own context */
 	kunit_activate_static_stub(test, irq_load_aim, stub_everything);
-	/* The first interrupts are not counted: there is nothing to count them in yet */
-	for (int i = 0; i < 1000 && !READ_ONCE(fake->desc->load); i++) {
-		fake_raise(fake, 1);
-		usleep_range(1000, 2000);
-	}
-	KUNIT_ASSERT_NOT_NULL(test, fake->desc->load);
-	fake->handled = 0;
 	return fake;
 }
 
@@ -385,6 +378,11 @@ static void raisers_share_a_run(struct kunit *test)
 }
 
 /* No interrupt has raised it */
+static u64 base_load(void)
+{
+	return atomic64_read(&this_cpu_ptr(&irq_load_cpu)->base);
+}
+
 static void softirq_of_a_task_is_base(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
@@ -392,7 +390,7 @@ static void softirq_of_a_task_is_base(struct kunit *test)
 
 	guard(migrate)();
 	fake->soft_us = 500;
-	before = irq_load_base(smp_processor_id());
+	before = base_load();
 	for (int i = 0; i < 100; i++) {
 		tasklet_schedule(&fake->tasklet);
 		run_softirqs(fake);
@@ -400,7 +398,7 @@ static void softirq_of_a_task_is_base(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
 	/* 50 ms, of which others may take a part */
 	if (!ksoftirqd_samples())
-		KUNIT_EXPECT_GE(test, irq_load_base(smp_processor_id()) - before, 25 * MS);
+		KUNIT_EXPECT_GE(test, base_load() - before, 25 * MS);
 }
 
 static void thread_is_charged(struct kunit *test)
@@ -488,7 +486,7 @@ static void interrupt_over_a_thread_is_charged_once(struct kunit *test)
 
 #ifdef CONFIG_IRQ_LOAD_NAPI
 static struct fake_napi {
-	struct napi_struct	napi[2];	/* the second as gro_cells: scheduled in a poll */
+	struct napi_struct	napi[3];	/* but for the first scheduled in a poll */
 	struct net_device	*dev;
 	struct fake		*soft;		/* its tasklet is, too */
 	struct fake		*untimed;	/* an interrupt that comes amid the last poll */
@@ -498,6 +496,9 @@ static struct fake_napi {
 static int fake_cell_poll(struct napi_struct *napi, int budget)
 {
 	spin_us(400);
+	/* As a tunnel's that fills the backlog */
+	if (napi == &fake_napi.napi[1])
+		napi_schedule(&fake_napi.napi[2]);
 	napi_complete(napi);
 	return 0;
 }
@@ -526,7 +527,7 @@ static void fake_napi_free(void *unused)
 {
 	fake_napi.soft = NULL;
 	fake_napi.untimed = NULL;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		napi_disable(&fake_napi.napi[i]);
 		netif_napi_del(&fake_napi.napi[i]);
 	}
@@ -550,7 +551,7 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 
 	fake_napi.dev = alloc_netdev_dummy(0);
 	KUNIT_ASSERT_NOT_NULL(test, fake_napi.dev);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		netif_napi_add(fake_napi.dev, &fake_napi.napi[i], i ? fake_cell_poll : fake_poll);
 		napi_enable(&fake_napi.napi[i]);
 	}
@@ -572,13 +573,13 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	fake_napi.untimed->soft_us = 600;
 	expect_near(test, napi_charges(fake, fake), 150 * MS, percent);
 	fake_napi.untimed = NULL;
-	/* The work that a poll causes belongs to its interrupt: 150, 60 and 90 ms */
+	/* The work that a poll causes belongs to its interrupt: 150, 60, 60 and 90 ms */
 	fake->soft_us = 600;
 	fake_napi.soft = fake;
-	expect_near(test, napi_charges(fake, fake), 300 * MS, percent);
+	expect_near(test, napi_charges(fake, fake), 360 * MS, percent / 2);
 	netif_napi_set_irq(fake_napi.napi, -1);
 	/* The instance goes, and with it what was learned */
-	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), other->irq);
+	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), fake->irq);
 	napi_disable(fake_napi.napi);
 	netif_napi_del(fake_napi.napi);
 	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), 0);
@@ -739,7 +740,7 @@ static void load_stands_still_when_off(struct kunit *test)
 	fake->thread_us = 0;
 	fake->soft_us = 20;
 	charge(fake, 300);
-	KUNIT_EXPECT_EQ(test, irq_load_get(), 0);
+	irq_load_get();
 	KUNIT_EXPECT_LT(test, fake_load(fake).thread_ns - before.thread_ns, 5 * MS);
 	charge(fake, 30);
 	KUNIT_EXPECT_LE(test, v->runs, 100 * 1024);

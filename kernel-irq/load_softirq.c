@@ -42,56 +42,48 @@
 
 /* A run of a softirq that is timed */
 struct irq_load_run {
-	struct task_struct	*task;
-	struct irq_load_vector	*vector;
+	struct irq_load_cause	cause;
 	unsigned int		irq;		/* of the last NAPI poll in it, 0: none yet */
 	u32			stands_for;	/* runs, 0: none but those that claimed it */
 	bool			continued;	/* it polls what the run before it has left */
-	unsigned int		ipis;		/* napi_ipis() after the last timed one */
 	u64			own;		/* time for @irq that is still to be charged */
 	u64			other;		/* time for which no interrupt is known */
 	u64			spent;		/* time of all kinds */
 	/* Instances that polls in it have scheduled */
-	struct {
+	struct irq_load_caused {
 		const struct napi_struct	*napi;
 		unsigned int			irq;
 	} caused[IRQ_LOAD_CAUSED];
 	unsigned int		nr_caused;
+	unsigned int		nr_polled;	/* of these, by polls that have ended */
 	/* When what follows the last poll began */
 	struct irq_load_span	span;
-	struct list_head	*tail;		/* NULL: net_rx_action() empties the list first */
 	u32			pending;
 	unsigned long		irqs;
 };
 
 DEFINE_PER_CPU(int [NR_SOFTIRQS], irq_load_skip);
-/* The run of NET_RX that is timed, or NULL */
-DEFINE_PER_CPU(struct irq_load_run *, irq_load_run);
+DEFINE_PER_CPU(struct irq_load_cause *, irq_load_cause);
 
 static bool irq_load_has_polls(unsigned int nr)
 {
 	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && nr == NET_RX_SOFTIRQ;
 }
 
-/* The last NAPI instance in this CPU's list */
-struct list_head *irq_load_polls_tail(void)
-{
-	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) ? napi_scheduled_tail() : NULL;
-}
-
-/* Charge an interrupt, or the CPU if there is none or it was never measured */
-static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
+/* Charge an interrupt, or the CPU if there is none */
+static void irq_load_charge_soft(unsigned int irq, u64 time, u64 now)
 {
 	struct irq_load_line *line;
+	u64 since;
 	u32 carry;
 
 	if (!time)
 		return;
 
 	guard(rcu)();
-	line = irq ? irq_load_get_line(irq) : NULL;
+	line = irq_load_get_line(irq);
 	if (!line) {
-		atomic64_add(irq_load_scale(min(time, since), irq_load_freq()),
+		atomic64_add(irq_load_scale(time, irq_load_freq()),
 			     &this_cpu_ptr(&irq_load_cpu)->base);
 		return;
 	}
@@ -106,36 +98,6 @@ static void irq_load_charge_soft(unsigned int irq, u64 time, u64 since, u64 now)
 
 	atomic64_add(time, &line->soft);
 	irq_load_charged(line, now);
-}
-
-/* Softirq time of a CPU that belongs to no interrupt, cumulative, ns */
-u64 irq_load_base(unsigned int cpu)
-{
-	return atomic64_read(&per_cpu_ptr(&irq_load_cpu, cpu)->base);
-}
-
-static u32 irq_load_untimed_runs(unsigned int nr)
-{
-	return kstat_softirqs_cpu(nr, smp_processor_id()) -
-	       this_cpu_read(irq_load_cpu.vector[nr].timed);
-}
-
-void irq_load_softirqs_begin(struct irq_load_span *span)
-{
-	span->soft_ns = this_cpu_read(irq_load_cpu.soft_ns);
-	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
-		span->softirqs[nr] = irq_load_untimed_runs(nr);
-}
-
-/* Time of softirqs on this CPU since then, of those that were not timed the mean of their kind */
-u64 irq_load_softirqs_end(const struct irq_load_span *span)
-{
-	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
-	u64 time = c->soft_ns - span->soft_ns;
-
-	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++)
-		time += (irq_load_untimed_runs(nr) - span->softirqs[nr]) * c->vector[nr].mean;
-	return time;
 }
 
 /* Before one of them is counted: runs and claims are forgotten at the same pace */
@@ -157,33 +119,21 @@ static void irq_load_forget(struct irq_load_vector *v, u64 now)
 static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool sure)
 {
 	struct irq_load_vector *v = this_cpu_ptr(&irq_load_cpu.vector[nr]);
-	unsigned int i, at = IRQ_LOAD_RAISERS, least = 0;
-	bool others = false;
+	struct irq_load_claim *claim = v->raiser;
 	int skip;
 
 	if (!irq || !weight)
 		return;
-	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
-		if (v->raiser[i].weight && v->raiser[i].irq == irq)
-			at = i;
-		else if (v->raiser[i].weight)
-			others = true;
-		if (v->raiser[i].weight < v->raiser[least].weight)
-			least = i;
-	}
-	if (!sure && others)
-		return;
-	if (at == IRQ_LOAD_RAISERS) {
-		at = least;
-		v->claims -= min(v->claims, v->raiser[at].weight);
-		v->raiser[at].weight = 0;
+	for (; claim->weight && claim->irq != irq; claim++) {
+		/* More than that do not come before a run */
+		if (!sure || claim == &v->raiser[IRQ_LOAD_RAISERS - 1])
+			return;
 	}
 	irq_load_forget(v, local_clock_noinstr());
 	/* If it comes again before the run there is still one */
-	v->claims += weight - min(weight, v->raiser[at].weight);
-	v->raiser[at].irq = irq;
-	v->raiser[at].weight = max(weight, v->raiser[at].weight);
-	v->raised = true;
+	v->claims += weight - min(weight, claim->weight);
+	claim->weight = max(weight, claim->weight);
+	claim->irq = irq;
 
 	/* With PREEMPT_RT a run may be timed now, whose countdown is none */
 	skip = this_cpu_read(irq_load_skip[nr]);
@@ -209,7 +159,7 @@ static u64 irq_load_part(u64 value, u64 part, u64 whole)
  * when it began. Several that share it have a part each.
  */
 static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_load_claim *claims,
-				   u64 time, u64 since, u64 now, u32 raised, bool sure)
+				   u64 time, u64 now, u32 raised, bool sure)
 {
 	u32 sum = 0, most = 0;
 	int i;
@@ -224,37 +174,27 @@ static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_l
 		u32 weight = div_u64((u64)claims[i].weight * most, sum);
 
 		weight = irq_load_part(weight, v->runs, v->claims);
-		irq_load_charge_soft(claims[i].irq, time * weight / IRQ_LOAD_RUN, since, now);
+		irq_load_charge_soft(claims[i].irq, time * weight / IRQ_LOAD_RUN, now);
 		irq_load_claim_all(raised, claims[i].irq, weight, sure);
 	}
 }
 
-/* The backlog, if another CPU has steered packets to it lately: they are this CPU's own load */
-static bool irq_load_is_steered(const struct irq_load_run *run, const struct napi_struct *napi)
+/* An instance is scheduled on this CPU, with interrupts disabled, while something is timed */
+void irq_load_timed_schedule(struct napi_struct *napi)
 {
-	return !napi->dev && napi_ipis() != run->ipis;
-}
+	struct irq_load_cause *cause = this_cpu_read(irq_load_cause);
+	struct irq_load_run *run = cause->run;
 
-/* Votes for the interrupts of the instances behind @tail, and remembers them for the run */
-static void irq_load_scheduled(struct list_head *tail, unsigned int irq, u32 weight,
-			       struct irq_load_run *run)
-{
-	struct napi_struct *napis[IRQ_LOAD_CAUSED];
-	unsigned int nr = napi_scheduled_since(tail, napis, ARRAY_SIZE(napis)), at;
-
-	for (unsigned int i = 0; i < nr; i++) {
-		if (run && irq_load_is_steered(run, napis[i]))
-			continue;
-		if (run) {
-			at = run->nr_caused++ % IRQ_LOAD_CAUSED;
-			run->caused[at].napi = napis[i];
-			run->caused[at].irq = irq;
-		} else if (napis[i]->dev) {
-			irq_load_napi_vote(napis[i], irq);
-		} else {
-			irq_load_claim(NET_RX_SOFTIRQ, irq, weight * IRQ_LOAD_RUN, true);
-		}
-	}
+	/* Not what interrupts or preempts it, such as an IPI of another CPU */
+	if (!IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) ||
+	    (cause->task && (in_hardirq() || cause->task != current)))
+		return;
+	if (run)
+		run->caused[run->nr_caused++ % IRQ_LOAD_CAUSED] = (struct irq_load_caused) { napi };
+	else if (napi->dev && cause->irq)
+		WRITE_ONCE(napi->irq_seen, cause->irq);
+	else
+		irq_load_claim(NET_RX_SOFTIRQ, cause->irq, cause->weight * IRQ_LOAD_RUN, true);
 }
 
 /* A sample has claimed @events runs too many: fewer interrupts came than it stood for */
@@ -268,19 +208,14 @@ static void irq_load_unclaim(u32 raised, u32 events)
 	}
 }
 
-/*
- * The handler of @irq has raised these for @stands_for interrupts, and added NAPI behind @tail.
- * Its sample before stood for @missing ones that did not come.
- */
-void irq_load_raised(u32 raised, struct list_head *tail, unsigned int irq, u32 stands_for,
-		     u32 missing)
+/* A handler has raised these. Its sample before stood for @missing ones that did not come. */
+void irq_load_raised(u32 raised, const struct irq_load_cause *cause, u32 missing)
 {
-	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI)) {
-		irq_load_scheduled(tail, irq, stands_for, NULL);
+	/* See irq_load_timed_schedule() */
+	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
 		raised &= ~BIT(NET_RX_SOFTIRQ);
-	}
 	irq_load_unclaim(raised, missing);
-	irq_load_claim_all(raised, irq, stands_for * IRQ_LOAD_RUN, true);
+	irq_load_claim_all(raised, cause->irq, cause->weight * IRQ_LOAD_RUN, true);
 }
 
 static void irq_load_run_begin(struct irq_load_run *run)
@@ -303,8 +238,7 @@ static u32 irq_load_run_weight(const struct irq_load_run *run)
 
 static void irq_load_flush(struct irq_load_run *run, u64 now)
 {
-	irq_load_charge_soft(run->irq, run->own * irq_load_run_weight(run),
-			     now - run->vector->stamp, now);
+	irq_load_charge_soft(run->irq, run->own * irq_load_run_weight(run), now);
 	run->own = 0;
 }
 
@@ -330,18 +264,23 @@ static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, u64 now
 }
 
 /* net_rx_action() has polled an instance */
-void irq_load_timed_poll(const struct napi_struct *napi)
+void irq_load_timed_poll(struct napi_struct *napi)
 {
 	u64 now = local_clock_noinstr();
+	struct irq_load_cause *cause;
 	struct irq_load_run *run;
 	unsigned int irq, i;
 
 	if (!IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
 		return;
-	/* With PREEMPT_RT the run may be of a task that was preempted: that cannot end now */
+	/* One that is to be polled again cannot go away */
+	if (!irq_load_napi_irq(napi) && !list_empty(&napi->poll_list))
+		irq_load_napi_guess(napi);
+	/* With PREEMPT_RT it may be of a task that was preempted: that cannot end now */
 	guard(irqsave)();
-	run = this_cpu_read(irq_load_run);
-	if (!run || run->task != current)
+	cause = this_cpu_read(irq_load_cause);
+	run = cause ? cause->run : NULL;
+	if (!run || cause->task != current)
 		return;
 
 	irq = irq_load_napi_irq(napi);
@@ -351,8 +290,8 @@ void irq_load_timed_poll(const struct napi_struct *napi)
 			run->caused[i].napi = NULL;
 		}
 	}
-	if (!irq && irq_load_is_steered(run, napi))
-		run->continued = false;
+	for (; run->nr_polled != run->nr_caused; run->nr_polled++)
+		run->caused[run->nr_polled % IRQ_LOAD_CAUSED].irq = irq;
 	irq_load_run_end(run, irq, now);
 	if (irq) {
 		u32 raised = local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ);
@@ -360,10 +299,8 @@ void irq_load_timed_poll(const struct napi_struct *napi)
 		/* Another interrupt, which need not be timed, may have raised all but NET_TX */
 		if (!irq_load_run_is_sure(run))
 			raised &= BIT(NET_TX_SOFTIRQ);
-		irq_load_scheduled(run->tail, irq, 0, run);
 		irq_load_claim_all(raised, irq, irq_load_run_weight(run) * IRQ_LOAD_RUN, true);
 	}
-	run->tail = napi_scheduled_tail();
 	irq_load_run_begin(run);
 }
 
@@ -378,10 +315,6 @@ static u64 irq_load_vector_aim(unsigned int nr)
  */
 static void irq_load_restart_rare(struct irq_load_cpu *c, u64 now)
 {
-	if (irq_load_since(now, c->looked) < IRQ_LOAD_POLL_NS)
-		return;
-	c->looked = now;
-
 	for (unsigned int nr = 0; nr < NR_SOFTIRQS; nr++) {
 		struct irq_load_vector *v = &c->vector[nr];
 		int skip = this_cpu_read(irq_load_skip[nr]);
@@ -410,11 +343,11 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_vector *v = &c->vector[nr];
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
-	struct irq_load_run run = { .task = current, .vector = v };
+	struct irq_load_run run = { .cause.task = current, .cause.run = &run };
 	struct irq_load_claim claims[IRQ_LOAD_RAISERS];
-	bool claimed = v->raised;
+	bool claimed = v->raiser[0].weight;
 	int rest = v->rest;
-	u64 now, since;
+	u64 now;
 
 	v->runs_seen = seen;
 	if (this_cpu_read(irq_load_skip[nr]) >= -1)
@@ -426,12 +359,10 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 		guard(irqsave)();
 		memcpy(claims, v->raiser, sizeof(claims));
 		memset(v->raiser, 0, sizeof(claims));
-		v->raised = false;
 	}
 	if (irq_load_has_polls(nr)) {
 		run.continued = napi_polls_left();
-		run.ipis = c->ipis;
-		this_cpu_write(irq_load_run, &run);
+		this_cpu_write(irq_load_cause, &run.cause);
 	}
 
 	/* This function is cold: keep as much of it as possible out of the span */
@@ -441,15 +372,9 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 
 	/* No interrupt may raise it while claims are settled */
 	guard(irqsave)();
-	if (irq_load_has_polls(nr) && this_cpu_read(irq_load_run) == &run) {
-		this_cpu_write(irq_load_run, NULL);
-		c->ipis = napi_ipis();
-	}
-
+	this_cpu_cmpxchg(irq_load_cause, &run.cause, NULL);
 	irq_load_run_end(&run, run.irq, now);
-	since = now - v->stamp;
 	irq_load_flush(&run, now);
-	v->stamp = now;
 	c->soft_ns += run.spent;
 	v->timed++;
 
@@ -459,19 +384,19 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	irq_load_forget(v, now);
 	v->runs += (u64)runs * IRQ_LOAD_RUN;
 	if (claimed)
-		irq_load_charge_claims(v, claims, run.other, since, now,
+		irq_load_charge_claims(v, claims, run.other, now,
 				       local_softirq_pending() & ~run.pending,
 				       irq_load_run_is_sure(&run));
 
 	/* Those that are not timed are like these, not like those timed on request */
 	if (run.stands_for) {
-		u64 left = v->runs - min(v->runs, v->claims);
+		u64 left = v->runs - min(v->runs, v->claims), since = now - v->sampled;
 
+		left = irq_load_part(run.other * run.stands_for, left, v->runs);
 		irq_load_charge_soft(BIT(nr) & IRQ_LOAD_RAISED ? irq_thread_irq() : 0,
-				     irq_load_part(run.other * run.stands_for, left, v->runs),
-				     now - v->sampled, now);
+				     min(left, since), now);
 		v->mean += ((s64)irq_load_usual(run.spent, v->mean, &v->last) - (s64)v->mean) / 8;
-		irq_load_next_sample(&v->sampler, now, now - v->sampled,
+		irq_load_next_sample(&v->sampler, now, since,
 				     irq_load_aim(irq_load_vector_aim(nr)));
 		v->sampled = now;
 		rest = v->sampler.gap - 1;

@@ -223,8 +223,6 @@ static void i8259_measure_pass(struct work_struct *work)
 
 static int i8259_measure_start(void)
 {
-	int ret;
-
 	lockdep_assert_held(&i8259_priority_mutex);
 
 	if (i8259_measuring)
@@ -234,11 +232,7 @@ static int i8259_measure_start(void)
 	if (!i8259_pic_lines())
 		return 0;
 
-	ret = irq_load_get();
-	if (ret) {
-		pr_warn("auto and measure cannot time interrupts: %pe\n", ERR_PTR(ret));
-		return ret;
-	}
+	irq_load_get();
 	if (!irq_load_clock_is_good())
 		pr_warn("sched_clock() is unstable or coarse: so are the costs that auto and measure use\n");
 

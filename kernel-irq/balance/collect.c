@@ -34,21 +34,16 @@
 const char * const irq_balance_status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };
 
 /* A node has its number; a cache, core or package that of its lowest CPU */
-static void irq_balance_collect_topology(struct irq_balance_map *map)
+static void irq_balance_collect_topology(struct irq_balance_cpu *c, unsigned int cpu)
 {
-	unsigned int cpu;
+	struct cacheinfo *llc = get_cpu_cacheinfo_llc(cpu);
 
-	for_each_online_cpu(cpu) {
-		struct cacheinfo *llc = get_cpu_cacheinfo_llc(cpu);
-		struct irq_balance_cpu *c = &map->cpus[cpu];
-
-		c->node = cpu_to_node(cpu);
-		c->core = cpumask_first(topology_sibling_cpumask(cpu));
-		/* Without a topology all CPUs are in one package, but have masks of one CPU */
-		c->package = cpumask_first(topology_physical_package_id(cpu) < 0 ?
-					   cpu_online_mask : topology_core_cpumask(cpu));
-		c->llc = llc ? cpumask_first(&llc->shared_cpu_map) : c->package;
-	}
+	c->node = cpu_to_node(cpu);
+	c->core = cpumask_first(topology_sibling_cpumask(cpu));
+	/* Without a topology all CPUs are in one package, but have masks of one CPU */
+	c->package = cpumask_first(topology_physical_package_id(cpu) < 0 ?
+				   cpu_online_mask : topology_core_cpumask(cpu));
+	c->llc = llc ? cpumask_first(&llc->shared_cpu_map) : c->package;
 }
 
 /* CPUs that interrupts may be moved to. Stale if a CPU may go away meanwhile. */
@@ -100,7 +95,9 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
 		struct irq_balance_cpu *c = &map->cpus[cpu];
 
 		/* Not with its tick, which each CPU has, and the entry of interrupts */
-		c->time = irq_load_base(cpu);
+		c->time = atomic64_read(&per_cpu(irq_load_cpu, cpu).base);
+		if (cpu_online(cpu))
+			irq_balance_collect_topology(c, cpu);
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
 			c->usable = !c->usable;
 			map->policy.changed = true;
@@ -254,7 +251,7 @@ static bool irq_balance_is_collected(struct irq_desc *desc)
 	 * Without a load it never happened, or is of a kind that is not measured. One that is
 	 * just set up to be chained may be left for the next pass.
 	 */
-	if (!READ_ONCE(desc->load) && !data_race(irq_desc_is_chained(desc)))
+	if (READ_ONCE(desc->load->seen.cpu) >= nr_cpu_ids && !data_race(irq_desc_is_chained(desc)))
 		return false;
 	if (!irq_balance_alloc(desc))
 		return false;
@@ -318,30 +315,27 @@ int irq_balance_grow(struct irq_balance_map *map)
 	return 0;
 }
 
-/* Fill the map with the CPUs, @topology: also how they are grouped, and the interrupts */
-void irq_balance_collect(struct irq_balance_map *map, u64 now, bool topology)
+/* Fill the map with the CPUs and the interrupts */
+void irq_balance_collect(struct irq_balance_map *map, u64 now)
 {
-	unsigned int irq = 0, i;
-	struct irq_desc *desc;
+	struct irq_desc *desc = NULL;
+	unsigned int i;
 
 	lockdep_assert_held(&irq_balance_pass_mutex);
 	lockdep_assert_cpus_held();
 
-	if (topology)
-		irq_balance_collect_topology(map);
 	irq_balance_collect_cpus(map);
 
 	map->nr = 0;
-	while ((desc = irq_load_next_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
+	while ((desc = irq_load_next_desc(desc))) {
 		if (map->nr == map->size && irq_balance_grow(map)) {
 			irq_desc_put_ref(desc);
 			break;
 		}
-		if (!irq_balance_is_collected(desc)) {
-			irq_desc_put_ref(desc);
+		if (!irq_balance_is_collected(desc))
 			continue;
-		}
+		/* Until the moves are published; there is one already, so it is had */
+		irq_desc_get_ref(desc);
 		map->irqs[map->nr] = (struct irq_balance_irq) {
 			.irq	= irq_desc_get_irq(desc),
 			.state	= &irq_balance_entry_of(desc)->state,

@@ -17,7 +17,6 @@
 #include <linux/glob.h>
 #include <linux/init.h>
 #include <linux/irq.h>
-#include <linux/jhash.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -31,16 +30,6 @@
 /* Protects the CPUs and the lists of interrupts */
 static DEFINE_RAW_SPINLOCK(irq_balance_list_lock);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
-
-struct irq_balance_list {
-	const char	*name;		/* of the file */
-	char		*words;		/* with a NUL each, and an empty one; NULL: none */
-	u32		written;	/* how often */
-};
-
-/* Numbers and patterns of action names */
-static struct irq_balance_list irq_balance_bans = { "ban" };
-static struct irq_balance_list irq_balance_widens = { "widen" };
 
 /* Into the command line, of which each parameter has a copy that it may change */
 static char *irq_balance_boot_options __initdata;
@@ -138,21 +127,29 @@ static int irq_balance_set_list(struct irq_balance_list *list, const char *text,
 	/* sysfs cuts a longer write into pieces of a page: one would be taken for the whole */
 	if (size > PAGE_SIZE + 1 || (*words && !irq_balance_parse_list(words))) {
 		pr_err_ratelimited("%s%s: expected interrupt numbers and names of actions, separated by commas\n",
-				   where, list->name);
+				   where, list->attr.attr.name);
 		return -EINVAL;
 	}
 
 	/* Read under either of them */
-	guard(mutex)(&irq_balance_pass_mutex);
-	guard(raw_spinlock_irq)(&irq_balance_list_lock);
-	swap(list->words, words);
-	WRITE_ONCE(list->written, list->written + 1);
+	scoped_guard(mutex, &irq_balance_pass_mutex) {
+		guard(raw_spinlock_irq)(&irq_balance_list_lock);
+		swap(list->words, words);
+	}
+	irq_balance_restrict();
 	return 0;
 }
 
-/* Print a list into the buffer of a file in sysfs; returns the length */
-static int irq_balance_show_list(const struct irq_balance_list *list, char *buf)
+static ssize_t irq_balance_list_store(struct kobject *kobj, struct kobj_attribute *attr,
+				      const char *buf, size_t count)
 {
+	return irq_balance_set_list(container_of(attr, struct irq_balance_list, attr), buf, "") ? :
+	       count;
+}
+
+static ssize_t irq_balance_list_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	const struct irq_balance_list *list = container_of(attr, struct irq_balance_list, attr);
 	const char *word;
 	int at = 0;
 
@@ -161,6 +158,16 @@ static int irq_balance_show_list(const struct irq_balance_list *list, char *buf)
 		at += sysfs_emit_at(buf, at, "%s%s", at ? "," : "", word);
 	return at + sysfs_emit_at(buf, at, "\n");
 }
+
+/* The interrupts to leave alone */
+struct irq_balance_list irq_balance_bans = {
+	__ATTR(ban, 0644, irq_balance_list_show, irq_balance_list_store)
+};
+
+/* Those whose drivers' masks of one CPU are not to hold */
+struct irq_balance_list irq_balance_widens = {
+	__ATTR(widen, 0644, irq_balance_list_show, irq_balance_list_store)
+};
 
 static bool irq_balance_is_listed(const struct irq_balance_list *list, struct irq_desc *desc)
 {
@@ -185,65 +192,16 @@ static bool irq_balance_is_listed(const struct irq_balance_list *list, struct ir
 	return false;
 }
 
-/* Set the interrupts to leave alone: numbers and patterns of action names, or -EINVAL */
-int irq_balance_set_bans(const char *text, const char *where)
-{
-	int ret = irq_balance_set_list(&irq_balance_bans, text, where);
-
-	if (!ret)
-		irq_balance_restrict();
-	return ret;
-}
-
-int irq_balance_show_bans(char *buf)
-{
-	return irq_balance_show_list(&irq_balance_bans, buf);
-}
-
-/* Set the interrupts whose drivers' masks of one CPU are not to hold: as for bans */
-int irq_balance_set_widen(const char *text, const char *where)
-{
-	int ret = irq_balance_set_list(&irq_balance_widens, text, where);
-
-	if (!ret)
-		irq_balance_rewiden();
-	return ret;
-}
-
-int irq_balance_show_widen(char *buf)
-{
-	return irq_balance_show_list(&irq_balance_widens, buf);
-}
-
 bool irq_balance_is_listed_to_widen(struct irq_desc *desc)
 {
 	KUNIT_STATIC_STUB_REDIRECT(irq_balance_is_listed_to_widen, desc);
 	return irq_balance_is_listed(&irq_balance_widens, desc);
 }
 
-/*
- * Whether the number of an interrupt or the name of one of its actions is banned. Long lists
- * take long: the answer is kept until the list or a name changes.
- */
+/* Whether the number of an interrupt or the name of one of its actions is banned */
 bool irq_balance_is_banned(struct irq_desc *desc)
 {
-	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
-	u32 key = READ_ONCE(irq_balance_bans.written);
-	struct irqaction *action;
-
-	lockdep_assert_held(&desc->lock);
-
-	if (!READ_ONCE(irq_balance_bans.words))
-		return false;
-	for_each_action_of_desc(desc, action)
-		key = action->name ? jhash(action->name, strlen(action->name), key) : key;
-	if (!entry)
-		return irq_balance_is_listed(&irq_balance_bans, desc);
-	if (entry->ban_key != key) {
-		entry->banned = irq_balance_is_listed(&irq_balance_bans, desc);
-		entry->ban_key = key;
-	}
-	return entry->banned;
+	return irq_balance_is_listed(&irq_balance_bans, desc);
 }
 
 static int __init irq_balance_boot_word(struct irq_balance_settings *set,
@@ -271,9 +229,9 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 	int ret = 0;
 
 	if (irq_balance_boot_bans)
-		irq_balance_set_bans(irq_balance_boot_bans, "irqbalance_");
+		irq_balance_set_list(&irq_balance_bans, irq_balance_boot_bans, "irqbalance_");
 	if (irq_balance_boot_widens)
-		irq_balance_set_widen(irq_balance_boot_widens, "irqbalance_");
+		irq_balance_set_list(&irq_balance_widens, irq_balance_boot_widens, "irqbalance_");
 
 	/* A user who asks for off gets it, whatever else is wrong */
 	for (at = words; at && *at; at += strcspn(at, ",") + !!strchr(at, ','))

@@ -11,7 +11,7 @@
  *
  * In state off there is no thread. Unless the load map has another user, nothing is
  * measured and the static branch of the interrupt entry is off. The planner's state of an
- * interrupt hangs off its descriptor, is allocated by the first pass that sees a load, and
+ * interrupt hangs off its descriptor, is allocated by the first pass that looks at it, and
  * is freed with the descriptor. Switching on voids all that is remembered.
  *
  * Locks, from the outermost::
@@ -46,10 +46,6 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* One that could not leave a CPU is asked again after this long, then twice as long, and so on */
-#define IRQ_BALANCE_RETRY_NS		((u64)NSEC_PER_SEC)
-#define IRQ_BALANCE_RETRIES		7
-
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
 
@@ -69,7 +65,6 @@ static bool irq_balance_wanted;
 
 /* The next pass is the one that irq_balance_rebalance() waits for */
 static bool irq_balance_asked;
-static bool irq_balance_new_topology;
 
 const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
 
@@ -108,10 +103,10 @@ static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kic
 
 /* All interrupts are to be looked at, those without a load too */
 static unsigned int irq_balance_review_due;
-static unsigned int irq_balance_retries;
 
-/* Clock (ns) of the next look at those that could not leave a CPU */
+/* Clock (ns) of the next look at those that could not leave a CPU; s to the one after it */
 static u64 irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
+static unsigned int irq_balance_retry_s;
 
 static void irq_balance_review_func(struct irq_work *work)
 {
@@ -132,7 +127,7 @@ void irq_balance_review(void)
 {
 	if (irq_balance_get_mode() == IRQ_BALANCE_OFF)
 		return;
-	WRITE_ONCE(irq_balance_retries, 0);
+	WRITE_ONCE(irq_balance_retry_s, 1);
 	WRITE_ONCE(irq_balance_review_due, 1);
 	irq_work_queue(&irq_balance_review_irq_work);
 }
@@ -188,14 +183,10 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 /* Widen masks of drivers, or give all back */
 static void irq_balance_widen_all(bool on)
 {
-	struct irq_desc *desc;
-	unsigned int irq = 0;
+	struct irq_desc *desc = NULL;
 
-	while ((desc = irq_load_next_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
+	while ((desc = irq_load_next_desc(desc)))
 		irq_balance_widen(desc, on);
-		irq_desc_put_ref(desc);
-	}
 }
 
 /*
@@ -215,22 +206,10 @@ static bool irq_balance_is_astray(struct irq_desc *desc, const struct cpumask *u
 	return cpu < nr_cpu_ids && !cpumask_test_cpu(cpu, usable);
 }
 
-/* 0: it is to leave; -EAGAIN: it cannot now; -EALREADY */
-static int irq_balance_must_leave(struct irq_desc *desc, const struct cpumask *usable)
-{
-	enum irq_balance_status status = irq_balance_status(desc, usable);
-
-	/* The others may have no chip to ask */
-	if (status != IRQ_BALANCE_MOVABLE && !(BIT(status) & IRQ_BALANCE_WAITS))
-		return -EALREADY;
-	if (!irq_balance_is_astray(desc, usable))
-		return -EALREADY;
-	return status == IRQ_BALANCE_MOVABLE ? 0 : -EAGAIN;
-}
-
 /*
  * Light interrupts, and those that never come, are not the planner's. But they leave CPUs
- * that are isolated, or not on the user's list: at once, or when they come.
+ * that are isolated, or not on the user's list: at once, or when they come. Returns -EAGAIN for
+ * one that cannot leave now, -EALREADY for one that need not.
  */
 static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask *usable)
 {
@@ -238,19 +217,23 @@ static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask 
 		.irq	= irq_desc_get_irq(desc),
 		.reason	= IRQ_BALANCE_WHY_AFFINITY,
 	};
+	enum irq_balance_status status;
 	int ret;
 
-	scoped_guard(raw_spinlock_irq, &desc->lock)
-		ret = irq_balance_must_leave(desc, usable);
-	if (!ret && !irq_balance_alloc(desc))
-		ret = -ENOMEM;
-	if (ret)
-		return ret;
+	/* Without the lock: one that is requested meanwhile is on a CPU that it may have */
+	if (!data_race(desc->action))
+		return -EALREADY;
+	if (!irq_balance_alloc(desc))
+		return -ENOMEM;
 
 	guard(raw_spinlock_irq)(&desc->lock);
-	ret = irq_balance_must_leave(desc, usable);
-	if (ret)
-		return ret;
+	status = irq_balance_status(desc, usable);
+	/* Those that are neither movable nor wait may have no chip to ask */
+	if (!(BIT(status) & (IRQ_BALANCE_WAITS | BIT(IRQ_BALANCE_MOVABLE))) ||
+	    !irq_balance_is_astray(desc, usable))
+		return -EALREADY;
+	if (status != IRQ_BALANCE_MOVABLE)
+		return -EAGAIN;
 
 	irq.cpu = irq_balance_cpu(desc);
 	irq.target = cpumask_any_and_distribute(irq_balance_mask(desc), usable);
@@ -266,16 +249,13 @@ static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask 
 /* Returns whether nothing is left to do. A move that is deferred may still fail. */
 static bool irq_balance_evacuate(struct irq_balance_map *map)
 {
-	struct irq_desc *desc;
-	unsigned int irq = 0;
+	struct irq_desc *desc = NULL;
 	bool all = true;
 	int ret;
 
-	while ((desc = irq_load_next_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
+	while ((desc = irq_load_next_desc(desc))) {
 		ret = irq_balance_evacuate_irq(desc, &map->usable);
 		all &= !ret || ret == -EALREADY || ret == -EPERM;
-		irq_desc_put_ref(desc);
 	}
 	return all;
 }
@@ -315,9 +295,9 @@ static u64 irq_balance_run(void)
 
 	now = ktime_get_ns();
 	review |= now >= irq_balance_retry_at;
-	if (review && irq_balance_moves())
-		irq_balance_widen_all(true);
-	irq_balance_collect(map, now, xchg(&irq_balance_new_topology, false));
+	if (review)
+		irq_balance_widen_all(irq_balance_moves());
+	irq_balance_collect(map, now);
 
 	/* The pass may eject the program */
 	trace_irq_balance_settings(&irq_balance_settings, policy->program);
@@ -331,10 +311,10 @@ static u64 irq_balance_run(void)
 	irq_balance_publish(map, moves);
 	if (review) {
 		irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
-		if (irq_balance_moves() && !irq_balance_evacuate(map) &&
-		    irq_balance_retries < IRQ_BALANCE_RETRIES)
-			irq_balance_retry_at = now +
-					       (IRQ_BALANCE_RETRY_NS << irq_balance_retries++);
+		if (irq_balance_moves() && !irq_balance_evacuate(map)) {
+			irq_balance_retry_at = now + (u64)irq_balance_retry_s * NSEC_PER_SEC;
+			irq_balance_retry_s *= 2;
+		}
 	}
 	policy->next = min(policy->next, irq_balance_retry_at);
 
@@ -406,10 +386,9 @@ const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc)
 	return irq_balance_get_mode() == IRQ_BALANCE_OFF ? NULL : irq_balance_entry_of(desc);
 }
 
-/* The map is drawn anew, and a plan may be due. A CPU that goes is inactive: no targets. */
+/* A plan may be due. A CPU that goes is inactive: no targets. */
 static int irq_balance_cpu_changed(unsigned int cpu)
 {
-	WRITE_ONCE(irq_balance_new_topology, true);
 	irq_balance_review();
 	return 0;
 }
@@ -417,19 +396,15 @@ static int irq_balance_cpu_changed(unsigned int cpu)
 /* Cancel moves that wait for an interrupt; count how the others went as long as that is known */
 static void irq_balance_cancel_all(void)
 {
-	struct irq_desc *desc;
-	unsigned int irq = 0;
+	struct irq_desc *desc = NULL;
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&irq_balance_pass_mutex);
 
-	while ((desc = irq_load_next_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
-		scoped_guard(raw_spinlock_irq, &desc->lock) {
-			irq_balance_cancel(desc);
-			irq_balance_collect_result(desc, now);
-		}
-		irq_desc_put_ref(desc);
+	while ((desc = irq_load_next_desc(desc))) {
+		guard(raw_spinlock_irq)(&desc->lock);
+		irq_balance_cancel(desc);
+		irq_balance_collect_result(desc, now);
 	}
 }
 
@@ -445,25 +420,12 @@ void irq_balance_restrict(void)
 	irq_balance_review();
 }
 
-/* The list of interrupts to widen has changed: their masks follow, before the writer goes on */
-void irq_balance_rewiden(void)
-{
-	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		irq_balance_widen_all(irq_balance_moves());
-	}
-	irq_balance_review();
-}
-
 /* Returns a thread that waits to be woken, or an error */
 static struct task_struct *irq_balance_start(void)
 {
 	struct task_struct *task;
-	int ret;
 
-	ret = irq_load_get();
-	if (ret)
-		return ERR_PTR(ret);
-
+	irq_load_get();
 	task = kthread_create(irq_balance_thread, NULL, "kirqd");
 	if (IS_ERR(task))
 		irq_load_put();
@@ -498,11 +460,9 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 		map->cpus[cpu].capacity = IRQ_BALANCE_CAPACITY;
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 	map->gain = 0;
-	WRITE_ONCE(irq_balance_new_topology, true);
 	WRITE_ONCE(irq_balance_asked, false);
 	irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
-	WRITE_ONCE(irq_balance_retries, 0);
-	WRITE_ONCE(irq_balance_review_due, 1);
+	irq_balance_review();
 }
 
 /**
@@ -553,8 +513,6 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	irq_balance_reset(mode);
 	if (old == IRQ_BALANCE_OFF)
 		wake_up_process(irq_balance_task);
-	else
-		irq_balance_replan();
 	return 0;
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");

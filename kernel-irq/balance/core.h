@@ -5,6 +5,7 @@
 
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
+#include <linux/kobject.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 
@@ -39,8 +40,6 @@ struct irq_balance_entry {
 	unsigned long			count;
 	u64				toll;		/* ns/s for IPIs once it has been moved */
 	u32				behind;		/* a hash of those that it carries */
-	bool				banned;		/* the answer of irq_balance_is_banned() */
-	u32				ban_key;	/* the names and the list that it is for */
 	unsigned long			allowed[];	/* affinity mask at this pass */
 };
 
@@ -84,7 +83,6 @@ int irq_balance_set_mode(enum irq_balance_mode mode);
 int irq_balance_rebalance(void);
 void irq_balance_replan(void);
 void irq_balance_restrict(void);
-void irq_balance_rewiden(void);
 void irq_balance_refresh(void);
 bool irq_balance_moves(void);
 const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc);
@@ -97,22 +95,25 @@ enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct c
 const char *irq_balance_word(struct irq_desc *desc, const struct cpumask *usable);
 void irq_balance_count_failure(unsigned int irq, unsigned int target, int error);
 void irq_balance_collect_result(struct irq_desc *desc, u64 now);
-void irq_balance_collect(struct irq_balance_map *map, u64 now, bool topology);
+void irq_balance_collect(struct irq_balance_map *map, u64 now);
 
 /* chained.c */
 struct irq_load;
 bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_irq *irq,
 			 struct irq_load *sum);
 
+/* Numbers and patterns of action names, and the file that they are written to */
+struct irq_balance_list {
+	struct kobj_attribute	attr;
+	char			*words;		/* with a NUL each, and an empty one; NULL: none */
+};
+
 /* config.c */
+extern struct irq_balance_list irq_balance_bans, irq_balance_widens;
 int irq_balance_set(struct irq_balance_settings *set, const char *name, const char *text,
 		    const char *where);
 int irq_balance_set_cpus(const char *list, const char *where);
 void irq_balance_get_cpus(struct cpumask *mask);
-int irq_balance_set_bans(const char *list, const char *where);
-int irq_balance_set_widen(const char *list, const char *where);
-int irq_balance_show_bans(char *buf);
-int irq_balance_show_widen(char *buf);
 bool irq_balance_is_banned(struct irq_desc *desc);
 bool irq_balance_is_listed_to_widen(struct irq_desc *desc);
 void irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode);

@@ -74,8 +74,7 @@ static void irqs_show_one(struct seq_file *m, struct irq_desc *desc, const struc
 static int irqs_show(struct seq_file *m, void *unused)
 {
 	cpumask_var_t usable __free(free_cpumask_var) = CPUMASK_VAR_NULL;
-	struct irq_desc *desc;
-	unsigned int irq = 0;
+	struct irq_desc *desc = NULL;
 
 	if (!alloc_cpumask_var(&usable, GFP_KERNEL))
 		return -ENOMEM;
@@ -85,11 +84,8 @@ static int irqs_show(struct seq_file *m, void *unused)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	seq_puts(m, "irq cpu status load_ns_per_s time_ns soft_ns thread_ns proposal\n");
-	while ((desc = irq_load_next_desc(irq))) {
-		irq = irq_desc_get_irq(desc) + 1;
+	while ((desc = irq_load_next_desc(desc)))
 		irqs_show_one(m, desc, usable);
-		irq_desc_put_ref(desc);
-	}
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(irqs);

@@ -52,32 +52,6 @@ static ssize_t cpus_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute irq_balance_cpus_attr = __ATTR_RW(cpus);
 
-static ssize_t ban_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	return irq_balance_show_bans(buf);
-}
-
-static ssize_t ban_store(struct kobject *kobj, struct kobj_attribute *attr,
-			 const char *buf, size_t count)
-{
-	return irq_balance_set_bans(buf, "") ? : count;
-}
-
-static struct kobj_attribute irq_balance_ban_attr = __ATTR_RW(ban);
-
-static ssize_t widen_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	return irq_balance_show_widen(buf);
-}
-
-static ssize_t widen_store(struct kobject *kobj, struct kobj_attribute *attr,
-			   const char *buf, size_t count)
-{
-	return irq_balance_set_widen(buf, "") ? : count;
-}
-
-static struct kobj_attribute irq_balance_widen_attr = __ATTR_RW(widen);
-
 static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr,
 			       const char *buf, size_t count)
 {
@@ -114,8 +88,8 @@ IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING_ATTR)
 static const struct attribute *irq_balance_attrs[] = {
 #define IRQ_BALANCE_SETTING_NAME(name, ...)	&irq_balance_##name##_attr.attr,
 	&irq_balance_cpus_attr.attr,
-	&irq_balance_ban_attr.attr,
-	&irq_balance_widen_attr.attr,
+	&irq_balance_bans.attr.attr,
+	&irq_balance_widens.attr.attr,
 	&irq_balance_rebalance_attr.attr,
 	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING_NAME)
 	NULL
