@@ -388,7 +388,7 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 		struct irq_balance_slot *slot;
 		bool allowed, crowded;
 
-		for (pos = 0; st->away && pos < w->nr_cpus;
+		for (pos = 0; st->away && st->heavy && pos < w->nr_cpus;
 		     pos = w->domains[IRQ_BALANCE_NODE][pos].end)
 			w->domains[IRQ_BALANCE_NODE][pos].away |=
 				w->cpus[w->slots[pos].cpu].node == irq->node;

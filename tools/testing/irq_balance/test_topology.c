@@ -79,8 +79,8 @@ static void test_node_holds(void)
 	report("a node holds its devices up to the limit");
 }
 
-/* Whether four with that load stay in a node of two CPUs */
-static bool holds(u64 load)
+/* Whether four with that load stay in a node of two CPUs that another has left, with @gone */
+static bool holds(u64 load, u64 gone)
 {
 	bool all = true;
 	struct world w;
@@ -89,12 +89,14 @@ static bool holds(u64 load)
 	world_init(&w, 8);
 	for (i = 0; i < 8; i++)
 		w.cpus[i].node = i >= 2;
-	for (i = 0; i < 4; i++) {
-		world_irq(&w, i % 2, load);
-		w.irqs[i].node = 0;
-	}
+	w.irqs[world_irq(&w, 5, gone)].node = 0;
+	w.movable[0] = false;
+	world_pass(&w);
+	w.state[0].away = true;
+	for (i = 1; i < 5; i++)
+		w.irqs[world_irq(&w, i % 2, load)].node = 0;
 	settle(&w);
-	for (i = 0; i < 4; i++)
+	for (i = 1; i < 5; i++)
 		all &= w.irqs[i].cpu < 2;
 	finish(&w);
 	return all;
@@ -119,9 +121,12 @@ static void test_node_split(void)
 
 static void test_node_limit(void)
 {
-	EXPECT(holds(400000000));
-	EXPECT(!holds(400100000));
+	EXPECT(holds(400000000, 0));
+	EXPECT(!holds(400100000, 0));
 	report("a node lets go from 80 %");
+	EXPECT(holds(350000000, 350000000));
+	EXPECT(!holds(350100000, 350000000));
+	report("... from 70 % while one that has left it is heavy");
 }
 
 static void test_node_edge(void)
