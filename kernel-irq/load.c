@@ -251,6 +251,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 		/* The tick's is the CPU's own work */
 		.irq = desc->action->flags & __IRQF_TIMER ? 0 : irq_desc_get_irq(desc),
 		.weight = line->hard.sampler.stratum,
+		.irqs = kstat_cpu_irqs_sum(smp_processor_id()),
 	};
 	u64 nested, start, now, since, steal;
 	unsigned long timed;
@@ -310,9 +311,9 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 	/* They are not to be timed, too: the sample stands for them */
 	WRITE_ONCE(line->thread_skip, INT_MAX / 2);
 
-	/* A forced thread: with BH disabled it stays on this CPU */
+	/* A forced thread: with BH disabled it stays on this CPU. It may have preempted a run. */
 	if (in_softirq())
-		this_cpu_write(irq_load_cause, &cause);
+		this_cpu_cmpxchg(irq_load_cause, NULL, &cause);
 	/* 32-bit machines read a sum in two halves: no interrupt may come between them */
 	scoped_guard(irqsave)
 		irq_load_span_begin(&span);
@@ -335,7 +336,7 @@ static u64 irq_load_peek_series(struct irq_load_series *h, int *skip, u64 now)
 {
 	u64 time = h->time + irq_load_unsampled_time(h, *skip, now);
 
-	if ((u32)*skip < h->sampler.gap && irq_load_since(now, h->stamp) >= IRQ_LOAD_RARE_NS) {
+	if (*skip < INT_MAX / 4 && irq_load_since(now, h->stamp) >= IRQ_LOAD_RARE_NS) {
 		WRITE_ONCE(h->time, time);
 		h->sampler.missing += -min(irq_load_unsampled(&h->sampler, *skip), 0);
 		irq_load_restart(&h->sampler);

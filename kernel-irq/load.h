@@ -18,7 +18,7 @@ struct napi_struct;
 
 /* Jiffies that the leaky bucket of irq_load_polled() gets for a poll by a task */
 #define IRQ_LOAD_POLL_JIFFIES	DIV_ROUND_UP(HZ, 32)
-/* Most that it holds: two seconds of polls by tasks are forgotten as slowly */
+/* The most that it holds: it takes two seconds to leak */
 #define IRQ_LOAD_POLLED		(2U * HZ)
 
 /* Cost of an interrupt so far: handlers, softirqs on its behalf, threads */
@@ -60,8 +60,8 @@ struct irq_load_claim {
 struct irq_load_vector {
 	u64			sampled;	/* when it was last timed, but not on request */
 	u64			halved;		/* when the next two were last halved */
-	u64			claims;		/* that were made, as those of a raiser */
-	u64			runs;		/* there were for them, in the same unit */
+	u64			claims;		/* that were made, in 1024ths of a run */
+	u64			runs;		/* that answered them, in the same unit */
 	u64			mean;		/* decaying mean of the sampled runs, ns */
 	u64			last;		/* the last one, ns */
 	u32			runs_seen;	/* its count in kstat at the last timed run */
@@ -103,7 +103,8 @@ struct irq_load_cause {
 	struct task_struct	*task;		/* NULL: the handler of an interrupt */
 	struct irq_load_run	*run;		/* of NET_RX; NULL: a handler or its thread */
 	unsigned int		irq;
-	u32			weight;		/* runs that it claims if it fills the backlog */
+	u32			weight;		/* runs that it claims for the backlog */
+	unsigned long		irqs;		/* of this CPU when a handler began */
 };
 
 DECLARE_PER_CPU(struct irq_load_cause *, irq_load_cause);

@@ -377,12 +377,12 @@ static void raisers_share_a_run(struct kunit *test)
 	expect_near(test, all, 50 * MS, 15);
 }
 
-/* No interrupt has raised it */
 static u64 base_load(void)
 {
 	return atomic64_read(&this_cpu_ptr(&irq_load_cpu)->base);
 }
 
+/* No interrupt has raised it */
 static void softirq_of_a_task_is_base(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
@@ -578,12 +578,12 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	fake_napi.soft = fake;
 	expect_near(test, napi_charges(fake, fake), 360 * MS, percent / 2);
 	netif_napi_set_irq(fake_napi.napi, -1);
-	/* The instance goes, and with it what was learned */
+	/* The instance goes, and with the next one what was learned */
 	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), fake->irq);
 	napi_disable(fake_napi.napi);
 	netif_napi_del(fake_napi.napi);
-	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), 0);
 	netif_napi_add(fake_napi.dev, fake_napi.napi, fake_cell_poll);
+	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), 0);
 	napi_enable(fake_napi.napi);
 	/* As the backlog it has no device: interrupts claim its runs */
 	fake_napi.napi->dev = NULL;

@@ -15,6 +15,7 @@
 #include <linux/irq.h>
 #include <linux/msi.h>
 #include <linux/netdevice.h>
+#include <linux/pci.h>
 
 #include "internals.h"
 
@@ -46,15 +47,18 @@ static bool irq_load_has_napi(const struct net_device *dev, unsigned int irq)
 /* Interrupts of the device that came on this CPU, 0 if another instance has it */
 static unsigned int irq_load_fits(struct irq_desc *desc, const struct net_device *dev)
 {
-	const struct device *parent = dev->dev.parent;
+	const struct device *parent = dev->dev.parent, *owner;
 	struct msi_desc *msi;
 
 	/* While it is requested the device cannot free it */
 	guard(raw_spinlock_irqsave)(&desc->lock);
 	msi = irq_data_get_msi_desc(&desc->irq_data);
-	/* The parent of virtio's has none, that one's parent does */
-	if (!desc->action || !msi ||
-	    (msi_desc_to_dev(msi) != parent && msi_desc_to_dev(msi) != parent->parent) ||
+	owner = msi ? msi_desc_to_dev(msi) : NULL;
+	/* The parent of virtio's has none, but that one's parent. A PCI port has its own. */
+	if (!desc->action || !owner ||
+	    (owner != parent && (dev_is_pci(parent) || owner != parent->parent)) ||
+	    /* One that was charged lately is taken, as by another port of the device */
+	    irq_load_since(local_clock(), READ_ONCE(desc->load->soft_stamp)) < NSEC_PER_SEC ||
 	    !cpumask_test_cpu(smp_processor_id(),
 			      irq_data_get_effective_affinity_mask(&desc->irq_data)) ||
 	    irq_load_has_napi(dev, irq_desc_get_irq(desc)))
@@ -65,7 +69,7 @@ static unsigned int irq_load_fits(struct irq_desc *desc, const struct net_device
 /* Search for the interrupt of an instance that goes on to be polled on this CPU, in softirq */
 void irq_load_napi_guess(struct napi_struct *napi)
 {
-	unsigned int irq = 0, count, most = 0;
+	unsigned int irq = 0, count, most = 0, best = 0;
 	struct irq_desc *desc;
 
 	/* Instances of a CPU, as gro_cells, must not leave it */
@@ -81,9 +85,10 @@ void irq_load_napi_guess(struct napi_struct *napi)
 		count = irq_load_fits(desc, napi->dev);
 		if (count > most) {
 			most = count;
-			WRITE_ONCE(napi->irq_seen, irq - 1);
+			best = irq - 1;
 		}
 	}
+	WRITE_ONCE(napi->irq_seen, best);
 }
 
 /**
@@ -92,7 +97,7 @@ void irq_load_napi_guess(struct napi_struct *napi)
  *
  * Its cost is not measured, and does not follow the interrupt.
  *
- * Context: preemption disabled
+ * Context: BH or preemption disabled
  */
 void irq_load_mark_polled(const struct napi_struct *napi)
 {

@@ -179,15 +179,16 @@ static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_l
 	}
 }
 
+#ifdef CONFIG_IRQ_LOAD_NAPI
 /* An instance is scheduled on this CPU, with interrupts disabled, while something is timed */
 void irq_load_timed_schedule(struct napi_struct *napi)
 {
 	struct irq_load_cause *cause = this_cpu_read(irq_load_cause);
 	struct irq_load_run *run = cause->run;
 
-	/* Not what interrupts or preempts it, such as an IPI of another CPU */
-	if (!IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) ||
-	    (cause->task && (in_hardirq() || cause->task != current)))
+	/* Not for what interrupts or preempts it, nor for what a handler demultiplexes */
+	if (cause->task ? in_hardirq() || cause->task != current :
+			  cause->irqs != kstat_cpu_irqs_sum(smp_processor_id()))
 		return;
 	if (run)
 		run->caused[run->nr_caused++ % IRQ_LOAD_CAUSED] = (struct irq_load_caused) { napi };
@@ -196,6 +197,7 @@ void irq_load_timed_schedule(struct napi_struct *napi)
 	else
 		irq_load_claim(NET_RX_SOFTIRQ, cause->irq, cause->weight * IRQ_LOAD_RUN, true);
 }
+#endif
 
 /* A sample has claimed @events runs too many: fewer interrupts came than it stood for */
 static void irq_load_unclaim(u32 raised, u32 events)
@@ -263,6 +265,7 @@ static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, u64 now
 	run->own += time;
 }
 
+#ifdef CONFIG_IRQ_LOAD_NAPI
 /* net_rx_action() has polled an instance */
 void irq_load_timed_poll(struct napi_struct *napi)
 {
@@ -271,9 +274,7 @@ void irq_load_timed_poll(struct napi_struct *napi)
 	struct irq_load_run *run;
 	unsigned int irq, i;
 
-	if (!IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
-		return;
-	/* One that is to be polled again cannot go away */
+	/* One that is to be polled again */
 	if (!irq_load_napi_irq(napi) && !list_empty(&napi->poll_list))
 		irq_load_napi_guess(napi);
 	/* With PREEMPT_RT it may be of a task that was preempted: that cannot end now */
@@ -303,6 +304,7 @@ void irq_load_timed_poll(struct napi_struct *napi)
 	}
 	irq_load_run_begin(run);
 }
+#endif
 
 static u64 irq_load_vector_aim(unsigned int nr)
 {
@@ -372,8 +374,11 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 
 	/* No interrupt may raise it while claims are settled */
 	guard(irqsave)();
-	this_cpu_cmpxchg(irq_load_cause, &run.cause, NULL);
-	irq_load_run_end(&run, run.irq, now);
+	/* With PREEMPT_RT another run may have taken its place, with the last polls */
+	if (this_cpu_cmpxchg(irq_load_cause, &run.cause, NULL) != &run.cause)
+		irq_load_run_end(&run, 0, now);
+	else
+		irq_load_run_end(&run, run.irq, now);
 	irq_load_flush(&run, now);
 	c->soft_ns += run.spent;
 	v->timed++;

@@ -104,7 +104,7 @@ static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kic
 /* All interrupts are to be looked at, those without a load too */
 static unsigned int irq_balance_review_due;
 
-/* Clock (ns) of the next look at those that could not leave a CPU; s to the one after it */
+/* Clock (ns) of the next look at those that could not leave a CPU; seconds to the one after */
 static u64 irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
 static unsigned int irq_balance_retry_s;
 
@@ -127,7 +127,6 @@ void irq_balance_review(void)
 {
 	if (irq_balance_get_mode() == IRQ_BALANCE_OFF)
 		return;
-	WRITE_ONCE(irq_balance_retry_s, 1);
 	WRITE_ONCE(irq_balance_review_due, 1);
 	irq_work_queue(&irq_balance_review_irq_work);
 }
@@ -220,7 +219,7 @@ static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask 
 	enum irq_balance_status status;
 	int ret;
 
-	/* Without the lock: one that is requested meanwhile is on a CPU that it may have */
+	/* Without the lock: the start of one that is requested meanwhile asks for a review */
 	if (!data_race(desc->action))
 		return -EALREADY;
 	if (!irq_balance_alloc(desc))
@@ -294,6 +293,8 @@ static u64 irq_balance_run(void)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	now = ktime_get_ns();
+	if (review)
+		irq_balance_retry_s = 1;
 	review |= now >= irq_balance_retry_at;
 	if (review)
 		irq_balance_widen_all(irq_balance_moves());
@@ -313,7 +314,7 @@ static u64 irq_balance_run(void)
 		irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
 		if (irq_balance_moves() && !irq_balance_evacuate(map)) {
 			irq_balance_retry_at = now + (u64)irq_balance_retry_s * NSEC_PER_SEC;
-			irq_balance_retry_s *= 2;
+			irq_balance_retry_s = min(irq_balance_retry_s * 2, 3600);
 		}
 	}
 	policy->next = min(policy->next, irq_balance_retry_at);
