@@ -10,7 +10,8 @@
  * The core keeps no record of what is behind what. Drivers show it: most hand the same pointer to
  * the handler and to the irqdomain of what is behind it. In any doubt the interrupt stays:
  * if two handlers have that pointer, if another demultiplexer is behind it, whose load
- * is not known, if one behind it can be moved by itself, or if a driver has set its affinity.
+ * is not known, if one behind it can be moved by itself or is polled by a task, or if a driver
+ * has set its affinity.
  * NAPI polls in a flood follow the chained interrupt, as they follow their own elsewhere.
  */
 #include <linux/irq.h>
@@ -97,7 +98,8 @@ bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_i
 			doubt = irq_desc_get_handler_data(desc) == chain ||
 				irq_balance_is_behind(desc, chain);
 		} else if (irq_balance_is_behind(desc, chain)) {
-			doubt = desc->irq_data.chip->irq_set_affinity || map->irqs[i].carrier;
+			doubt = desc->irq_data.chip->irq_set_affinity || map->irqs[i].carrier ||
+				irq_load_is_polled(desc);
 			if (doubt)
 				break;
 			irq_balance_add_behind(desc, here, sum);

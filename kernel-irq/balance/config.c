@@ -27,6 +27,9 @@
 #include "../internals.h"
 #include "core.h"
 
+/* Each word costs some 20 ns for each interrupt in a pass, with interrupts off */
+#define IRQ_BALANCE_LIST_WORDS	128
+
 /* Protects the CPUs and the lists of interrupts */
 static DEFINE_RAW_SPINLOCK(irq_balance_list_lock);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
@@ -102,7 +105,7 @@ int irq_balance_set_cpus(const char *list, const char *where)
 static bool irq_balance_parse_list(char *list)
 {
 	char *rest = list, *end = list, *word;
-	unsigned int number;
+	unsigned int number, words = 0;
 
 	while ((word = strsep(&rest, ","))) {
 		word = strim(word);
@@ -110,10 +113,11 @@ static bool irq_balance_parse_list(char *list)
 			return false;
 		memmove(end, word, strlen(word) + 1);
 		end += strlen(end) + 1;
+		words++;
 	}
 	*end = '\0';
 	/* The list that is shown has to fit a page */
-	return end - list < PAGE_SIZE;
+	return words <= IRQ_BALANCE_LIST_WORDS && end - list < PAGE_SIZE;
 }
 
 static int irq_balance_set_list(struct irq_balance_list *list, const char *text, const char *where)
@@ -126,8 +130,8 @@ static int irq_balance_set_list(struct irq_balance_list *list, const char *text,
 	strscpy(words, skip_spaces(text), size);
 	/* sysfs cuts a longer write into pieces of a page: one would be taken for the whole */
 	if (size > PAGE_SIZE + 1 || (*words && !irq_balance_parse_list(words))) {
-		pr_err_ratelimited("%s%s: expected interrupt numbers and names of actions, separated by commas\n",
-				   where, list->attr.attr.name);
+		pr_err_ratelimited("%s%s: expected at most %u interrupt numbers and names of actions, separated by commas\n",
+				   where, list->attr.attr.name, IRQ_BALANCE_LIST_WORDS);
 		return -EINVAL;
 	}
 

@@ -462,6 +462,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 	map->gain = 0;
 	WRITE_ONCE(irq_balance_asked, false);
+	wake_up_all(&irq_balance_pass_wait);
 	irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
 	irq_balance_review();
 }
@@ -524,15 +525,16 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");
  */
 int irq_balance_rebalance(void)
 {
-	guard(mutex)(&irq_balance_mode_mutex);
+	scoped_guard(mutex, &irq_balance_mode_mutex) {
+		if (irq_balance_mode == IRQ_BALANCE_OFF)
+			return -EINVAL;
 
-	if (irq_balance_mode == IRQ_BALANCE_OFF)
-		return -EINVAL;
-
-	/* Pairs with the thread: its pass sees this, or the wake-up below starts another */
-	smp_store_mb(irq_balance_asked, true);
-	irq_balance_replan();
-	return wait_event_killable(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked));
+		/* Pairs with the thread: its pass sees this, or the wake-up below starts another */
+		smp_store_mb(irq_balance_asked, true);
+		irq_balance_replan();
+	}
+	return wait_event_state(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked),
+				TASK_KILLABLE | TASK_FREEZABLE);
 }
 
 static int __init irq_balance_late_init(void)

@@ -720,17 +720,19 @@ static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 {
 	u64 load = w->slots[from].load, need = irq_balance_need(w, load), after, e;
 	u64 before = irq_balance_company(w, from), gain;
-	int node = w->cpus[w->slots[from].cpu].node;
+	u32 node = w->slots[from].first[IRQ_BALANCE_NODE], pos;
 	struct irq_balance_item *it;
-	u32 pos;
 
 	if (before < need || w->nr_moved == IRQ_BALANCE_MOVES_MAX)
 		return;
 	hlist_for_each_entry(it, &w->slots[from].items, at) {
-		pos = irq_balance_least_shared(w, it->first, it->end);
+		bool near = it->node == w->cpus[w->slots[from].cpu].node;
+
+		pos = irq_balance_least_shared(w, near ? node : it->first,
+					       near ? w->domains[IRQ_BALANCE_NODE][node].end :
+						      it->end);
 		if (from != it->home || pos == from || !irq_balance_may(w, it, pos) ||
-		    irq_balance_end(w, it, pos) > load + need / 2 ||
-		    (it->node == node && w->cpus[w->slots[pos].cpu].node != node))
+		    irq_balance_end(w, it, pos) > load + need / 2)
 			continue;
 		irq_balance_put(w, it, pos);
 		e = irq_balance_cost(w, it->error, pos);

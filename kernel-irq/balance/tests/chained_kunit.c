@@ -181,6 +181,7 @@ static void any_doubt_keeps_it(struct kunit *test)
 	struct bridge *bridge = bridge_of(test);
 	struct irq_data *demux = irq_get_irq_data(bridge->demux[0]);
 	struct irq_data *behind = irq_get_irq_data(bridge->behind[1]);
+	struct irq_load_line *line = irq_to_desc(bridge->behind[1])->load;
 	struct irq_chip deferred = demux_chip;
 
 	expect_carries(test, bridge, true);
@@ -205,6 +206,12 @@ static void any_doubt_keeps_it(struct kunit *test)
 	behind->chip = &demux_chip;
 	expect_carries(test, bridge, false);
 	behind->chip = &dummy_irq_chip;
+
+	/* A task polls for one behind it, which is most of its load */
+	line->polled = IRQ_LOAD_POLLED;
+	line->polled_at = jiffies;
+	expect_carries(test, bridge, false);
+	line->polled = 0;
 
 	/* It cannot be moved from another CPU */
 	deferred.flags |= IRQCHIP_MOVE_DEFERRED;

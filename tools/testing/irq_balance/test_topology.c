@@ -710,28 +710,31 @@ static void test_node_away(void)
 	report("what its node has no room for is balanced on the others");
 }
 
-/* One CPU of the node is too full: another's interrupt does not go away from it, and come back */
+/* One CPU of the node is too full: its sibling's interrupt goes to a free core of the node, if any */
 static void test_node_company(void)
 {
-	unsigned int i;
+	unsigned int i, cores;
 	struct world w;
 
-	world_init(&w, 4);
-	for (i = 0; i < 4; i++) {
-		w.cpus[i].core = i / 2;
-		w.cpus[i].package = i / 2;
-		w.cpus[i].node = i / 2;
+	for (cores = 1; cores < 3; cores++) {
+		world_init(&w, 4 * cores);
+		for (i = 0; i < w.nr_cpus; i++) {
+			w.cpus[i].core = i / 2;
+			w.cpus[i].package = i / (2 * cores);
+			w.cpus[i].node = i / (2 * cores);
+		}
+		w.base[0] = 700 * MSEC;
+		world_irq(&w, 0, 200 * MSEC);
+		world_irq(&w, 1, 200 * MSEC);
+		w.irqs[0].node = 0;
+		w.irqs[1].node = 0;
+		memset(w.mask[0], 0, sizeof(w.mask[0]));
+		w.mask[0][0] = 1;
+		EXPECT_EQ(world_run(&w, 60000), cores - 1);
+		EXPECT_EQ(w.irqs[1].cpu / 2, cores - 1);
+		finish(&w);
 	}
-	w.base[0] = 700 * MSEC;
-	world_irq(&w, 0, 200 * MSEC);
-	world_irq(&w, 1, 200 * MSEC);
-	w.irqs[0].node = 0;
-	w.irqs[1].node = 0;
-	memset(w.mask[0], 0, sizeof(w.mask[0]));
-	w.mask[0][0] = 1;
-	EXPECT_EQ(world_run(&w, 60000), 0);
-	finish(&w);
-	report("a busy sibling is no reason to leave the node");
+	report("a busy sibling is a reason to leave it, but not the node");
 }
 
 /* The driver's hint does not count if the node holds the interrupt */
