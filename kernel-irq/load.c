@@ -21,8 +21,9 @@
  * Each ns is charged once: the time of a softirq or a thread does not contain what
  * interrupted it. Interruptions that were not timed count with this CPU's recent mean. If a
  * thread slept, its run time is taken instead, which contains all of it if IRQ time accounting
- * is off, and no softirqs if it is on. Time that the hypervisor took is not charged. Like PELT's,
- * loads are scaled to the highest frequency of the CPU.
+ * is off, and no softirqs if it is on. Time that the hypervisor took is not charged, except to a
+ * thread that slept without CONFIG_PARAVIRT_TIME_ACCOUNTING. Like PELT's, loads are scaled to the
+ * highest frequency of the CPU.
  *
  * A shared interrupt is one load. A handler that demultiplexes other interrupts contains
  * their time. Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not
@@ -251,6 +252,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 		/* The tick's is the CPU's own work */
 		.irq = desc->action->flags & __IRQF_TIMER ? 0 : irq_desc_get_irq(desc),
 		.weight = line->hard.sampler.stratum,
+		.missing = line->hard.sampler.missing,
 		.irqs = kstat_cpu_irqs_sum(smp_processor_id()),
 	};
 	u64 nested, start, now, since, steal;
@@ -278,10 +280,10 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	start += irq_load_steal_clock() - steal + irq_load_span_cost;
 	/* Work that the handler of another interrupt raised in it does not belong to this one */
 	if (likely(timed == c->timed))
-		irq_load_raised(local_softirq_pending(), &cause, line->hard.sampler.missing);
+		irq_load_raised(local_softirq_pending(), &cause);
 	or_softirq_pending(pending);
 
-	since = now - line->hard.stamp;
+	since = irq_load_since(now, line->hard.stamp);
 	if (likely(!(desc->istate & IRQS_POLL_INPROGRESS))) {
 		irq_load_account_cpu(c, nested, line->hard.sampler.stratum, now,
 				     irq_load_since(now, start));
@@ -323,7 +325,7 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 	guard(raw_spinlock_irqsave)(&desc->lock);
 	now = local_clock();
 	time = irq_load_span_end(&span, now);
-	since = now - line->thread.stamp;
+	since = irq_load_since(now, line->thread.stamp);
 	irq_load_take_sample(&line->thread, now, time, irq_load_freq());
 	irq_load_next_sample(&line->thread.sampler, now, since, irq_load_aim(IRQ_LOAD_SAMPLE_NS));
 	line->thread_skip = line->thread.sampler.gap - 1;
@@ -334,13 +336,14 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 /* Time of a series; if it has become rare the next is timed: it must not stand for hundreds */
 static u64 irq_load_peek_series(struct irq_load_series *h, int *skip, u64 now)
 {
-	u64 time = h->time + irq_load_unsampled_time(h, *skip, now);
+	int left = READ_ONCE(*skip);
+	u64 time = h->time + irq_load_unsampled_time(h, left, now);
 
-	if (*skip < INT_MAX / 4 && irq_load_since(now, h->stamp) >= IRQ_LOAD_RARE_NS) {
+	if (left < INT_MAX / 4 && irq_load_since(now, h->stamp) >= IRQ_LOAD_RARE_NS) {
 		WRITE_ONCE(h->time, time);
-		h->sampler.missing += -min(irq_load_unsampled(&h->sampler, *skip), 0);
+		h->sampler.missing += -min(irq_load_unsampled(&h->sampler, left), 0);
 		irq_load_restart(&h->sampler);
-		*skip = 0;
+		WRITE_ONCE(*skip, 0);
 	}
 	return time;
 }

@@ -103,7 +103,8 @@ struct irq_load_cause {
 	struct task_struct	*task;		/* NULL: the handler of an interrupt */
 	struct irq_load_run	*run;		/* of NET_RX; NULL: a handler or its thread */
 	unsigned int		irq;
-	u32			weight;		/* runs that it claims for the backlog */
+	u32			weight;		/* runs that it claims */
+	u32			missing;	/* see struct irq_load_sampler */
 	unsigned long		irqs;		/* of this CPU when a handler began */
 };
 
@@ -127,7 +128,7 @@ u64 irq_load_span_end(const struct irq_load_span *span, u64 now);
 
 /* load_softirq.c */
 void irq_load_softirq_start(void);
-void irq_load_raised(u32 raised, const struct irq_load_cause *cause, u32 missing);
+void irq_load_raised(u32 raised, const struct irq_load_cause *cause);
 
 /* load_napi.c, with CONFIG_IRQ_LOAD_NAPI */
 unsigned int irq_load_napi_irq(const struct napi_struct *napi);

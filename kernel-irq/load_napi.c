@@ -50,12 +50,14 @@ static unsigned int irq_load_fits(struct irq_desc *desc, const struct net_device
 	const struct device *parent = dev->dev.parent, *owner;
 	struct msi_desc *msi;
 
-	/* While it is requested the device cannot free it */
 	guard(raw_spinlock_irqsave)(&desc->lock);
+	/* While it is requested the device cannot free it */
+	if (!desc->action)
+		return 0;
 	msi = irq_data_get_msi_desc(&desc->irq_data);
 	owner = msi ? msi_desc_to_dev(msi) : NULL;
 	/* The parent of virtio's has none, but that one's parent. A PCI port has its own. */
-	if (!desc->action || !owner ||
+	if (!owner ||
 	    (owner != parent && (dev_is_pci(parent) || owner != parent->parent)) ||
 	    /* One that was charged lately is taken, as by another port of the device */
 	    irq_load_since(local_clock(), READ_ONCE(desc->load->soft_stamp)) < NSEC_PER_SEC ||
@@ -66,14 +68,27 @@ static unsigned int irq_load_fits(struct irq_desc *desc, const struct net_device
 	return this_cpu_read(desc->kstat_irqs->cnt);
 }
 
-/* Search for the interrupt of an instance that goes on to be polled on this CPU, in softirq */
+static bool irq_load_has_msi(const struct device *dev)
+{
+#ifdef CONFIG_GENERIC_MSI_IRQ
+	return dev && dev->msi.data;
+#else
+	return false;
+#endif
+}
+
+/*
+ * Search for the interrupt of an instance that goes on to be polled on this CPU, in softirq. If
+ * several fit their masks have to be equal: a wrong guess must not take polls out of a mask.
+ */
 void irq_load_napi_guess(struct napi_struct *napi)
 {
-	unsigned int irq = 0, count, most = 0, best = 0;
-	struct irq_desc *desc;
+	struct device *parent = napi->dev ? napi->dev->dev.parent : NULL;
+	unsigned int irq = 0, count, most = 0;
+	struct irq_desc *desc, *best = NULL;
 
 	/* Instances of a CPU, as gro_cells, must not leave it */
-	if (!napi->dev || !napi->dev->dev.parent ||
+	if (!parent || !(irq_load_has_msi(parent) || irq_load_has_msi(parent->parent)) ||
 	    test_bit(NAPI_STATE_NO_BUSY_POLL, &napi->state) ||
 	    jiffies - READ_ONCE(irq_load_searched) < HZ / 8)
 		return;
@@ -83,12 +98,17 @@ void irq_load_napi_guess(struct napi_struct *napi)
 	while ((desc = irq_find_desc_at_or_after(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		count = irq_load_fits(desc, napi->dev);
+		if (count && best &&
+		    !cpumask_equal(irq_data_get_affinity_mask(&desc->irq_data),
+				   irq_data_get_affinity_mask(&best->irq_data)))
+			return;
 		if (count > most) {
 			most = count;
-			best = irq - 1;
+			best = desc;
 		}
 	}
-	WRITE_ONCE(napi->irq_seen, best);
+	if (best)
+		WRITE_ONCE(napi->irq_seen, irq_desc_get_irq(best));
 }
 
 /**

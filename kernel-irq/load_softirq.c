@@ -137,8 +137,8 @@ static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool s
 
 	/* With PREEMPT_RT a run may be timed now, whose countdown is none */
 	skip = this_cpu_read(irq_load_skip[nr]);
-	if (skip >= 0 && skip < IRQ_LOAD_BUSY / 2)
-		v->rest = skip;
+	if (skip >= -1 && skip < IRQ_LOAD_BUSY / 2)
+		v->rest = max(skip, 0);
 	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_REQUESTED);
 }
 
@@ -179,26 +179,6 @@ static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_l
 	}
 }
 
-#ifdef CONFIG_IRQ_LOAD_NAPI
-/* An instance is scheduled on this CPU, with interrupts disabled, while something is timed */
-void irq_load_timed_schedule(struct napi_struct *napi)
-{
-	struct irq_load_cause *cause = this_cpu_read(irq_load_cause);
-	struct irq_load_run *run = cause->run;
-
-	/* Not for what interrupts or preempts it, nor for what a handler demultiplexes */
-	if (cause->task ? in_hardirq() || cause->task != current :
-			  cause->irqs != kstat_cpu_irqs_sum(smp_processor_id()))
-		return;
-	if (run)
-		run->caused[run->nr_caused++ % IRQ_LOAD_CAUSED] = (struct irq_load_caused) { napi };
-	else if (napi->dev && cause->irq)
-		WRITE_ONCE(napi->irq_seen, cause->irq);
-	else
-		irq_load_claim(NET_RX_SOFTIRQ, cause->irq, cause->weight * IRQ_LOAD_RUN, true);
-}
-#endif
-
 /* A sample has claimed @events runs too many: fewer interrupts came than it stood for */
 static void irq_load_unclaim(u32 raised, u32 events)
 {
@@ -210,15 +190,37 @@ static void irq_load_unclaim(u32 raised, u32 events)
 	}
 }
 
-/* A handler has raised these. Its sample before stood for @missing ones that did not come. */
-void irq_load_raised(u32 raised, const struct irq_load_cause *cause, u32 missing)
+/* A handler has raised these */
+void irq_load_raised(u32 raised, const struct irq_load_cause *cause)
 {
 	/* See irq_load_timed_schedule() */
 	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
 		raised &= ~BIT(NET_RX_SOFTIRQ);
-	irq_load_unclaim(raised, missing);
+	irq_load_unclaim(raised, cause->missing);
 	irq_load_claim_all(raised, cause->irq, cause->weight * IRQ_LOAD_RUN, true);
 }
+
+#ifdef CONFIG_IRQ_LOAD_NAPI
+/* An instance is scheduled on this CPU, with interrupts disabled, while something is timed */
+void irq_load_timed_schedule(struct napi_struct *napi)
+{
+	struct irq_load_cause *cause = this_cpu_read(irq_load_cause);
+	struct irq_load_run *run = cause->run;
+
+	/* Not for what interrupts or preempts it, nor for what a handler demultiplexes */
+	if (cause->task ? in_hardirq() || cause->task != current :
+			  cause->irqs != kstat_cpu_irqs_sum(smp_processor_id()))
+		return;
+	if (run) {
+		run->caused[run->nr_caused++ % IRQ_LOAD_CAUSED] = (struct irq_load_caused) { napi };
+	} else if (napi->dev && cause->irq) {
+		WRITE_ONCE(napi->irq_seen, cause->irq);
+	} else {
+		irq_load_unclaim(BIT(NET_RX_SOFTIRQ), cause->missing);
+		irq_load_claim(NET_RX_SOFTIRQ, cause->irq, cause->weight * IRQ_LOAD_RUN, true);
+	}
+}
+#endif
 
 static void irq_load_run_begin(struct irq_load_run *run)
 {
@@ -244,8 +246,11 @@ static void irq_load_flush(struct irq_load_run *run, u64 now)
 	run->own = 0;
 }
 
-/* A poll for @irq, 0: not known, ends. Those in a row are charged together. */
-static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, u64 now)
+/*
+ * A poll for @irq, 0: not known, ends; @again: it is to be polled again. Those in a row are
+ * charged together.
+ */
+static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, bool again, u64 now)
 {
 	u64 time = irq_load_span_end(&run->span, now);
 
@@ -255,7 +260,7 @@ static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, u64 now
 		return;
 	}
 	/* Instances that the run before has left came in front of those that had scheduled them */
-	if (!run->irq && run->continued) {
+	if (!run->irq && run->continued && again) {
 		time += run->other;
 		run->other = 0;
 	}
@@ -270,12 +275,12 @@ static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, u64 now
 void irq_load_timed_poll(struct napi_struct *napi)
 {
 	u64 now = local_clock_noinstr();
+	bool again = !list_empty(&napi->poll_list);
 	struct irq_load_cause *cause;
 	struct irq_load_run *run;
 	unsigned int irq, i;
 
-	/* One that is to be polled again */
-	if (!irq_load_napi_irq(napi) && !list_empty(&napi->poll_list))
+	if (!irq_load_napi_irq(napi) && again)
 		irq_load_napi_guess(napi);
 	/* With PREEMPT_RT it may be of a task that was preempted: that cannot end now */
 	guard(irqsave)();
@@ -293,7 +298,7 @@ void irq_load_timed_poll(struct napi_struct *napi)
 	}
 	for (; run->nr_polled != run->nr_caused; run->nr_polled++)
 		run->caused[run->nr_polled % IRQ_LOAD_CAUSED].irq = irq;
-	irq_load_run_end(run, irq, now);
+	irq_load_run_end(run, irq, again, now);
 	if (irq) {
 		u32 raised = local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ);
 
@@ -333,6 +338,17 @@ static void irq_load_restart_rare(struct irq_load_cpu *c, u64 now)
 	}
 }
 
+/*
+ * The interrupt whose thread runs softirqs that it has raised, 0: none. Those that run at the end
+ * of another interrupt are not the thread's: local_bh_enable() runs them with preemption disabled.
+ */
+static unsigned int irq_load_raising_thread(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT) && !(preempt_count() & PREEMPT_MASK))
+		return 0;
+	return irq_thread_irq();
+}
+
 /**
  * irq_load_timed_softirq - Run a softirq, and charge its time
  * @nr:		its number
@@ -347,8 +363,8 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
 	struct irq_load_run run = { .cause.task = current, .cause.run = &run };
 	struct irq_load_claim claims[IRQ_LOAD_RAISERS];
-	bool claimed = v->raiser[0].weight;
-	int rest = v->rest;
+	bool claimed;
+	int rest;
 	u64 now;
 
 	v->runs_seen = seen;
@@ -356,6 +372,8 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 		run.stands_for = v->sampler.stratum;
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
 	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_BUSY);
+	claimed = v->raiser[0].weight;
+	rest = v->rest;
 	/* An interrupt may raise it again from now on */
 	if (claimed) {
 		guard(irqsave)();
@@ -376,9 +394,9 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	guard(irqsave)();
 	/* With PREEMPT_RT another run may have taken its place, with the last polls */
 	if (this_cpu_cmpxchg(irq_load_cause, &run.cause, NULL) != &run.cause)
-		irq_load_run_end(&run, 0, now);
+		irq_load_run_end(&run, 0, false, now);
 	else
-		irq_load_run_end(&run, run.irq, now);
+		irq_load_run_end(&run, run.irq, false, now);
 	irq_load_flush(&run, now);
 	c->soft_ns += run.spent;
 	v->timed++;
@@ -398,7 +416,7 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 		u64 left = v->runs - min(v->runs, v->claims), since = now - v->sampled;
 
 		left = irq_load_part(run.other * run.stands_for, left, v->runs);
-		irq_load_charge_soft(BIT(nr) & IRQ_LOAD_RAISED ? irq_thread_irq() : 0,
+		irq_load_charge_soft(BIT(nr) & IRQ_LOAD_RAISED ? irq_load_raising_thread() : 0,
 				     min(left, since), now);
 		v->mean += ((s64)irq_load_usual(run.spent, v->mean, &v->last) - (s64)v->mean) / 8;
 		irq_load_next_sample(&v->sampler, now, since,

@@ -175,8 +175,10 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 		irq_load_set_alarm(map->descs[i], alarm->quantum, alarm->limit);
 		if (irq->target != irq->cpu)
 			irq_balance_publish_move(map->descs[i], irq);
-		irq_desc_put_ref(map->descs[i]);
 	}
+	/* A carrier may come before those that it carries */
+	for (i = 0; i < map->nr; i++)
+		irq_desc_put_ref(map->descs[i]);
 }
 
 /* Widen masks of drivers, or give all back */
@@ -314,7 +316,7 @@ static u64 irq_balance_run(void)
 		irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
 		if (irq_balance_moves() && !irq_balance_evacuate(map)) {
 			irq_balance_retry_at = now + (u64)irq_balance_retry_s * NSEC_PER_SEC;
-			irq_balance_retry_s = min(irq_balance_retry_s * 2, 3600);
+			irq_balance_retry_s = min(irq_balance_retry_s * 2, 64);
 		}
 	}
 	policy->next = min(policy->next, irq_balance_retry_at);
@@ -461,8 +463,10 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 		map->cpus[cpu].capacity = IRQ_BALANCE_CAPACITY;
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 	map->gain = 0;
-	WRITE_ONCE(irq_balance_asked, false);
-	wake_up_all(&irq_balance_pass_wait);
+	if (mode == IRQ_BALANCE_OFF) {
+		WRITE_ONCE(irq_balance_asked, false);
+		wake_up_all(&irq_balance_pass_wait);
+	}
 	irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
 	irq_balance_review();
 }
@@ -525,6 +529,8 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");
  */
 int irq_balance_rebalance(void)
 {
+	int ret;
+
 	scoped_guard(mutex, &irq_balance_mode_mutex) {
 		if (irq_balance_mode == IRQ_BALANCE_OFF)
 			return -EINVAL;
@@ -533,8 +539,8 @@ int irq_balance_rebalance(void)
 		smp_store_mb(irq_balance_asked, true);
 		irq_balance_replan();
 	}
-	return wait_event_state(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked),
-				TASK_KILLABLE | TASK_FREEZABLE);
+	ret = wait_event_killable(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked));
+	return ret ?: irq_balance_get_mode() == IRQ_BALANCE_OFF ? -ECANCELED : 0;
 }
 
 static int __init irq_balance_late_init(void)

@@ -57,6 +57,12 @@ struct irq_balance_desc {
 
 extern unsigned long irq_balance_routed;
 
+/* A clock event device serves one CPU, or follows those that go idle */
+static inline bool irq_balance_is_timer(struct irq_desc *desc)
+{
+	return desc->action && desc->action->flags & __IRQF_TIMER;
+}
+
 /* A chained interrupt keeps its action when it is given up, the others do not */
 static inline bool irq_balance_is_used(struct irq_desc *desc)
 {

@@ -13,6 +13,7 @@
  * smp_affinity shows. A mask that the user writes takes the place of the wide one. The driver's
  * mask comes back when the interrupt leaves the list, or the balancer is not "on" any more.
  */
+#include <linux/delay.h>
 #include <linux/irq.h>
 #include <linux/slab.h>
 
@@ -33,6 +34,23 @@ static const struct cpumask *irq_balance_wide_mask(const struct irq_balance_mask
 	const struct cpumask *wide = masks->by_user ? &masks->user : irq_default_affinity;
 
 	return cpumask_intersects(wide, cpu_online_mask) ? wide : mask;
+}
+
+/* Write a mask. A chip may choose any CPU of it: an interrupt that is inside of it stays there. */
+static int irq_balance_set_mask(struct irq_desc *desc, const struct cpumask *mask)
+{
+	struct irq_data *data = irq_desc_get_irq_data(desc);
+	const struct cpumask *effective = irq_data_get_effective_affinity_mask(data);
+
+	if (!irqd_is_started(data) || irqd_is_setaffinity_pending(data) ||
+	    cpumask_empty(effective) || !cpumask_subset(effective, mask))
+		return irq_set_affinity_locked(data, mask, false);
+
+	irq_balance_cancel(desc);
+	irq_data_update_affinity(data, mask);
+	irqd_set(data, IRQD_AFFINITY_SET);
+	irq_balance_notify(desc);
+	return 0;
 }
 
 /**
@@ -56,7 +74,8 @@ int irq_set_affinity_driver(struct irq_desc *desc, const struct cpumask *mask, b
 
 	if (masks && !same && !force && (masks->by_user || cpumask_weight(mask) == 1))
 		set = irq_balance_wide_mask(masks, mask);
-	ret = irq_set_affinity_locked(irq_desc_get_irq_data(desc), set, force);
+	ret = set != mask ? irq_balance_set_mask(desc, set) :
+			    irq_set_affinity_locked(irq_desc_get_irq_data(desc), mask, force);
 	if (ret || same)
 		return ret;
 
@@ -64,27 +83,15 @@ int irq_set_affinity_driver(struct irq_desc *desc, const struct cpumask *mask, b
 		cpumask_copy(&masks->driver, mask);
 	if (set == mask)
 		desc->istate &= ~IRQS_USER_AFFINITY;
-	/* A broadcast timer follows the CPUs that go idle */
-	if (!desc->action || !(desc->action->flags & __IRQF_TIMER))
+	if (!irq_balance_is_timer(desc))
 		irq_balance_review();
 	return 0;
 }
 
-/**
- * irq_set_affinity_usr - Set the affinity of an interrupt for the user
- * @irq:	interrupt number
- * @mask:	the user's mask
- *
- * Return: 0 or the error of irq_set_affinity()
- */
-int irq_set_affinity_usr(unsigned int irq, const struct cpumask *mask)
+static int irq_balance_set_usr(struct irq_desc *desc, const struct cpumask *mask)
 {
-	struct irq_desc *desc = irq_to_desc(irq);
 	struct irq_balance_desc *b;
 	int ret;
-
-	if (!desc)
-		return -EINVAL;
 
 	guard(raw_spinlock_irqsave)(&desc->lock);
 	ret = irq_set_affinity_locked(irq_desc_get_irq_data(desc), mask, false);
@@ -99,6 +106,30 @@ int irq_set_affinity_usr(unsigned int irq, const struct cpumask *mask)
 	}
 	irq_balance_review();
 	return 0;
+}
+
+/**
+ * irq_set_affinity_usr - Set the affinity of an interrupt for the user
+ * @irq:	interrupt number
+ * @mask:	the user's mask
+ *
+ * Context: process context, may sleep
+ *
+ * Return: 0 or the error of irq_set_affinity()
+ */
+int irq_set_affinity_usr(unsigned int irq, const struct cpumask *mask)
+{
+	struct irq_desc *desc = irq_to_desc(irq);
+	unsigned int tries = 20;
+	int ret;
+
+	if (!desc)
+		return -EINVAL;
+
+	/* The chip may have to clean up after a move, and no mask be pending meanwhile */
+	while ((ret = irq_balance_set_usr(desc, mask)) == -EBUSY && --tries)
+		usleep_range(50, 100);
+	return ret;
 }
 
 /* Whether the mask is one CPU, as a driver has written it */
@@ -149,9 +180,7 @@ static void irq_balance_widen_locked(struct irq_desc *desc, bool listed,
 	} else if (listed && *masks && !b->opted_out && irq_balance_is_drivers(desc) &&
 		   (BIT(irq_balance_check(desc)) & IRQ_BALANCE_WIDENS)) {
 		cpumask_copy(&(*masks)->driver, irq_balance_mask(desc));
-		if (!irq_set_affinity_locked(irq_desc_get_irq_data(desc),
-					     irq_balance_wide_mask(*masks, &(*masks)->driver),
-					     false))
+		if (!irq_balance_set_mask(desc, irq_balance_wide_mask(*masks, &(*masks)->driver)))
 			swap(b->widened, *masks);
 	} else if (!listed && b->widened) {
 		irq_balance_give_back(desc, b->widened);

@@ -554,6 +554,9 @@ static void fixed_ones_stay(struct kunit *test)
 	unsigned int i, to = other_cpu(fake);
 
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
+	fake->desc->action->flags |= __IRQF_TIMER;
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_NO_BALANCING);
+	fake->desc->action->flags &= ~__IRQF_TIMER;
 	for (i = 0; i < ARRAY_SIZE(bits); i++) {
 		irqd_set(data, bits[i].bit);
 		KUNIT_EXPECT_EQ(test, fake_status(fake), bits[i].status);

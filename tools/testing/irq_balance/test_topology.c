@@ -710,7 +710,7 @@ static void test_node_away(void)
 	report("what its node has no room for is balanced on the others");
 }
 
-/* One CPU of the node is too full: its sibling's interrupt goes to a free core of the node, if any */
+/* One CPU of the node is too full: its sibling's interrupt goes to a free core there, if any */
 static void test_node_company(void)
 {
 	unsigned int i, cores;
