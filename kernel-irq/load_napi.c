@@ -77,6 +77,14 @@ static bool irq_load_has_msi(const struct device *dev)
 #endif
 }
 
+/* The mask that smp_affinity shows: in a flood no interrupt comes to make a pending one hold */
+static const struct cpumask *irq_load_mask(struct irq_desc *desc)
+{
+	if (irqd_is_setaffinity_pending(&desc->irq_data))
+		return irq_desc_get_pending_mask(desc);
+	return irq_data_get_affinity_mask(&desc->irq_data);
+}
+
 /*
  * Search for the interrupt of an instance that goes on to be polled on this CPU, in softirq. If
  * several fit their masks have to be equal: a wrong guess must not take polls out of a mask.
@@ -98,9 +106,7 @@ void irq_load_napi_guess(struct napi_struct *napi)
 	while ((desc = irq_find_desc_at_or_after(irq))) {
 		irq = irq_desc_get_irq(desc) + 1;
 		count = irq_load_fits(desc, napi->dev);
-		if (count && best &&
-		    !cpumask_equal(irq_data_get_affinity_mask(&desc->irq_data),
-				   irq_data_get_affinity_mask(&best->irq_data)))
+		if (count && best && !cpumask_equal(irq_load_mask(desc), irq_load_mask(best)))
 			return;
 		if (count > most) {
 			most = count;

@@ -27,7 +27,7 @@
 #include "../internals.h"
 #include "core.h"
 
-/* Each word costs some 20 ns for each interrupt in a pass, with interrupts off */
+/* Each word is matched for each interrupt in a pass, with interrupts off */
 #define IRQ_BALANCE_LIST_WORDS	128
 
 /* Protects the CPUs and the lists of interrupts */
