@@ -199,8 +199,7 @@ u64 irq_load_span_end(const struct irq_load_span *span, u64 now)
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	s64 wall = irq_load_since(now, span->start), spent = wall, more;
-	/* An interrupt may change it */
-	u64 nr = READ_ONCE(c->mean_nr);
+	u64 nr = c->mean_nr;
 
 	/*
 	 * Others ran in it: the scheduler knows what was left. With IRQ_TIME_ACCOUNTING and
@@ -256,7 +255,6 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 		.irqs = kstat_cpu_irqs_sum(smp_processor_id()),
 	};
 	u64 nested, start, now, since, steal;
-	unsigned long timed;
 	irqreturn_t ret;
 	u32 pending;
 
@@ -268,7 +266,6 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	pending = local_softirq_pending();
 	set_softirq_pending(0);
 	nested = c->timed_ns;
-	timed = c->timed;
 	this_cpu_write(irq_load_cause, &cause);
 	steal = irq_load_steal_clock();
 	start = local_clock_noinstr();
@@ -279,7 +276,7 @@ irqreturn_t irq_load_timed_event(struct irq_desc *desc)
 	now = local_clock();
 	start += irq_load_steal_clock() - steal + irq_load_span_cost;
 	/* Work that the handler of another interrupt raised in it does not belong to this one */
-	if (likely(timed == c->timed))
+	if (likely(cause.irqs == kstat_cpu_irqs_sum(smp_processor_id())))
 		irq_load_raised(local_softirq_pending(), &cause);
 	or_softirq_pending(pending);
 
@@ -310,7 +307,7 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 		WRITE_ONCE(line->thread_skip, skip);
 	if (skip >= 0)
 		return action->thread_fn(action->irq, action->dev_id);
-	/* They are not to be timed, too: the sample stands for them */
+	/* Those that run meanwhile are neither timed nor counted */
 	WRITE_ONCE(line->thread_skip, INT_MAX / 2);
 
 	/* A forced thread: with BH disabled it stays on this CPU. It may have preempted a run. */

@@ -499,6 +499,9 @@ static int fake_cell_poll(struct napi_struct *napi, int budget)
 	/* As a tunnel's that fills the backlog */
 	if (napi == &fake_napi.napi[1])
 		napi_schedule(&fake_napi.napi[2]);
+	/* As a tunnel's that defers work */
+	if (!napi->dev)
+		tasklet_schedule(&fake_napi.soft->tasklet);
 	napi_complete(napi);
 	return 0;
 }
@@ -585,11 +588,11 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	netif_napi_add(fake_napi.dev, fake_napi.napi, fake_cell_poll);
 	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), 0);
 	napi_enable(fake_napi.napi);
-	/* As the backlog it has no device: interrupts claim its runs */
+	/* As the backlog it has no device: interrupts claim its runs, and what these raise, 90 ms */
 	fake_napi.napi->dev = NULL;
 	charged = napi_charges(fake, fake);
 	fake_napi.napi->dev = fake_napi.dev;
-	expect_near(test, charged, 60 * MS, percent);
+	expect_near(test, charged, 150 * MS, percent);
 }
 #endif
 

@@ -56,6 +56,7 @@ struct irq_load_run {
 	} caused[IRQ_LOAD_CAUSED];
 	unsigned int		nr_caused;
 	unsigned int		nr_polled;	/* of these, by polls that have ended */
+	u32			raised;		/* softirqs, by polls for no interrupt that is known */
 	/* When what follows the last poll began */
 	struct irq_load_span	span;
 	u32			pending;
@@ -224,8 +225,10 @@ void irq_load_timed_schedule(struct napi_struct *napi)
 
 static void irq_load_run_begin(struct irq_load_run *run)
 {
-	run->pending = local_softirq_pending();
+	/* An interrupt between these may have raised one: then it is not sure */
 	run->irqs = kstat_cpu_irqs_sum(smp_processor_id());
+	barrier();
+	run->pending = local_softirq_pending();
 	irq_load_span_begin(&run->span);
 }
 
@@ -259,7 +262,10 @@ static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, bool ag
 		run->other += time;
 		return;
 	}
-	/* Instances that the run before has left came in front of those that had scheduled them */
+	/*
+	 * Instances that the run before has left came in front of those that had scheduled them. In
+	 * a flood of both, packets that another CPU steers here look the same.
+	 */
 	if (!run->irq && run->continued && again) {
 		time += run->other;
 		run->other = 0;
@@ -279,6 +285,7 @@ void irq_load_timed_poll(struct napi_struct *napi)
 	struct irq_load_cause *cause;
 	struct irq_load_run *run;
 	unsigned int irq, i;
+	u32 raised;
 
 	if (!irq_load_napi_irq(napi) && again)
 		irq_load_napi_guess(napi);
@@ -299,14 +306,13 @@ void irq_load_timed_poll(struct napi_struct *napi)
 	for (; run->nr_polled != run->nr_caused; run->nr_polled++)
 		run->caused[run->nr_polled % IRQ_LOAD_CAUSED].irq = irq;
 	irq_load_run_end(run, irq, again, now);
-	if (irq) {
-		u32 raised = local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ);
-
-		/* Another interrupt, which need not be timed, may have raised all but NET_TX */
-		if (!irq_load_run_is_sure(run))
-			raised &= BIT(NET_TX_SOFTIRQ);
-		irq_load_claim_all(raised, irq, irq_load_run_weight(run) * IRQ_LOAD_RUN, true);
-	}
+	raised = local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ);
+	/* Another interrupt, which need not be timed, may have raised all but NET_TX */
+	if (!irq_load_run_is_sure(run))
+		raised &= BIT(NET_TX_SOFTIRQ);
+	if (!irq)
+		run->raised |= raised;
+	irq_load_claim_all(raised, irq, irq_load_run_weight(run) * IRQ_LOAD_RUN, true);
 	irq_load_run_begin(run);
 }
 #endif
@@ -360,14 +366,18 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 {
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_vector *v = &c->vector[nr];
-	u32 seen = kstat_softirqs_cpu(nr, smp_processor_id()), runs = seen - v->runs_seen;
 	struct irq_load_run run = { .cause.task = current, .cause.run = &run };
 	struct irq_load_claim claims[IRQ_LOAD_RAISERS];
 	bool claimed;
+	u32 runs;
 	int rest;
 	u64 now;
 
-	v->runs_seen = seen;
+	/* With PREEMPT_RT another run may come in between: that stands for some of these */
+	scoped_guard(irqsave) {
+		runs = kstat_softirqs_cpu(nr, smp_processor_id()) - v->runs_seen;
+		v->runs_seen += runs;
+	}
 	if (this_cpu_read(irq_load_skip[nr]) >= -1)
 		run.stands_for = v->sampler.stratum;
 	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
@@ -408,12 +418,13 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	v->runs += (u64)runs * IRQ_LOAD_RUN;
 	if (claimed)
 		irq_load_charge_claims(v, claims, run.other, now,
-				       local_softirq_pending() & ~run.pending,
+				       run.raised | (local_softirq_pending() & ~run.pending),
 				       irq_load_run_is_sure(&run));
 
 	/* Those that are not timed are like these, not like those timed on request */
 	if (run.stands_for) {
-		u64 left = v->runs - min(v->runs, v->claims), since = now - v->sampled;
+		u64 left = v->runs - min(v->runs, v->claims);
+		u64 since = irq_load_since(now, v->sampled);
 
 		left = irq_load_part(run.other * run.stands_for, left, v->runs);
 		irq_load_charge_soft(BIT(nr) & IRQ_LOAD_RAISED ? irq_load_raising_thread() : 0,
