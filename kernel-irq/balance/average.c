@@ -31,7 +31,7 @@
 /* Below this age (ms) both terms of the error are doubled */
 #define YOUNG_MS	2500U
 
-/* A step back within this time (ms) is not followed. A window as long starts anew. */
+/* A step back within this time (ms) is not followed. A window as long is a mean by itself. */
 #define SWING_MS	60000U
 
 /* Longer windows and ages weigh no more than this, ms */
@@ -125,8 +125,11 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	rate = mul_u64_u64_div_u64(min(rate, 1ULL << 53), 1000000, us);
 	rate = min(rate, IRQ_BALANCE_LOAD_MAX) * capacity / IRQ_BALANCE_CAPACITY;
 	if (!avg->age_ms || ms >= SWING_MS) {
+		u32 age = abs_diff(rate, avg->mean) <= irq_balance_average_off(avg) ?
+			  avg->age_ms : 0;
+
 		avg->far_ms = SWING_MS;
-		irq_balance_restart(avg, rate, ms);
+		irq_balance_restart(avg, rate, min(age + ms, WINDOW_MAX));
 		return;
 	}
 	avg->far_ms = min(avg->far_ms + ms, SWING_MS);

@@ -10,8 +10,8 @@
  * The core keeps no record of what is behind what. Drivers show it: most hand the same pointer to
  * the handler and to the irqdomain of what is behind it. In any doubt the interrupt stays:
  * if two handlers have that pointer, if another demultiplexer is behind it, whose load
- * is not known, if one behind it can be moved by itself or is polled by a task, or if a driver
- * has set its affinity.
+ * is not known, if one behind it can be moved by itself, is to be left alone or is polled by a
+ * task, or if a driver has set its affinity.
  * NAPI polls in a flood follow the chained interrupt, as they follow their own elsewhere.
  */
 #include <linux/irq.h>
@@ -99,7 +99,9 @@ bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_i
 				irq_balance_is_behind(desc, chain);
 		} else if (irq_balance_is_behind(desc, chain)) {
 			doubt = desc->irq_data.chip->irq_set_affinity || map->irqs[i].carrier ||
-				irq_load_is_polled(desc);
+				irq_load_is_polled(desc) || desc->balance->opted_out ||
+				irq_balance_is_banned(desc) || irq_balance_is_timer(desc) ||
+				!irqd_can_balance(&desc->irq_data);
 			if (doubt)
 				break;
 			irq_balance_add_behind(desc, here, sum);

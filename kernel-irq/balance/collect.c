@@ -157,13 +157,14 @@ enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct c
 {
 	enum irq_balance_status status = irq_balance_check(desc);
 
-	if (status != IRQ_BALANCE_MOVABLE)
+	/* What lasts comes before what ends by itself */
+	if (status != IRQ_BALANCE_MOVABLE && !(BIT(status) & IRQ_BALANCE_WAITS))
 		return status;
 	if (irq_balance_is_banned(desc))
 		return IRQ_BALANCE_BANNED;
 	if (irq_balance_is_drivers(desc))
 		return IRQ_BALANCE_DRIVER;
-	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : IRQ_BALANCE_MOVABLE;
+	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : status;
 }
 
 /* The status in one word. If it may be moved, why the last pass left it, or moved it. */

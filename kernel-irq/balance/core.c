@@ -230,10 +230,13 @@ static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask 
 	guard(raw_spinlock_irq)(&desc->lock);
 	status = irq_balance_status(desc, usable);
 	/* Those that are neither movable nor wait may have no chip to ask */
-	if (!(BIT(status) & (IRQ_BALANCE_WAITS | BIT(IRQ_BALANCE_MOVABLE))) ||
-	    !irq_balance_is_astray(desc, usable))
+	if (!(BIT(status) & (IRQ_BALANCE_WAITS | BIT(IRQ_BALANCE_MOVABLE))))
 		return -EALREADY;
-	if (status != IRQ_BALANCE_MOVABLE)
+	/* A deferred move may still fail */
+	if (!irq_balance_is_astray(desc, usable))
+		return desc->balance->evacuates &&
+		       irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING) ? -EAGAIN : -EALREADY;
+	if (status != IRQ_BALANCE_MOVABLE && status != IRQ_BALANCE_POLLED)
 		return -EAGAIN;
 
 	irq.cpu = irq_balance_cpu(desc);
@@ -475,8 +478,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
  * irq_balance_set_mode - Switch the balancer off, on, or to observe
  * @mode:	the new mode
  *
- * Off leaves every interrupt where it is. On needs a stable and fine-grained
- * sched_clock().
+ * On needs a stable and fine-grained sched_clock().
  *
  * Context: process context, may sleep.
  *

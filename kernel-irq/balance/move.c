@@ -18,7 +18,7 @@
  *
  * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only. Whatever changes the
  * route otherwise calls irq_balance_cancel(): a write to the affinity mask, startup,
- * shutdown, CPU hotplug. The balancer's next pass cancels the move if neither an
+ * shutdown, CPU hotplug. The balancer's next pass cancels a move of the planner if neither an
  * interrupt came nor NAPI polls followed.
  *
  * The affinity notifier is called after a move, with the mask that has not changed: some
@@ -157,7 +157,10 @@ bool irq_balance_is_housekeeping(unsigned int cpu)
  */
 static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 {
-	if (irq_balance_check(desc) != IRQ_BALANCE_MOVABLE)
+	enum irq_balance_status status = irq_balance_check(desc);
+
+	/* What a polled one costs is not known, but it may leave a CPU */
+	if (status != IRQ_BALANCE_MOVABLE && status != IRQ_BALANCE_POLLED)
 		return -EPERM;
 	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_balance_mask(desc)) ||
 	    !irq_balance_is_housekeeping(cpu))

@@ -63,7 +63,7 @@ static inline bool irq_balance_is_timer(struct irq_desc *desc)
 	return desc->action && desc->action->flags & __IRQF_TIMER;
 }
 
-/* A chained interrupt keeps its action when it is given up, the others do not */
+/* A chained interrupt may keep its action when it is given up, the others do not */
 static inline bool irq_balance_is_used(struct irq_desc *desc)
 {
 	return desc->action && desc->handle_irq != handle_bad_irq;

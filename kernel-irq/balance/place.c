@@ -32,15 +32,15 @@
  *    others. As no move helps the worst CPU any more, a CPU that has at most 80 % has to gain a
  *    quarter of its load. Go on with 3, up to 64 moves.
  * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with it,
- *    and, if it was relieved, still ``min_gain`` less than before.
+ *    or than the CPU to which it goes, and, if it was relieved, still ``min_gain`` less than before.
  * 8. If that takes more than one move, repeat all from 1 with half of ``min_gain`` more in
  *    *enough*, up to three times. Of plans that are nearly as good as the best (within a third of
  *    ``min_gain``) the one with fewest moves counts.
- * 9. On a CPU weigh, besides, its siblings with a quarter of their load, other cores of its package
- *    with an eighth. Move an interrupt to the core or package that is least busy if that makes
- *    this weight less by ``min_gain``, and its load at most half of ``min_gain`` more. One that is
- *    on its device's node stays on it. While a move is tried again that failed, others wait, but
- *    for those of 1.
+ * 9. On a CPU weigh, besides, its siblings with a quarter of their load, all other cores of its
+ *    package with an eighth, both for no more than it has itself. Move an interrupt to the core
+ *    or package that is least busy if that makes this weight less by ``min_gain``, and its load
+ *    at most half of ``min_gain`` more. One that is on its device's node stays on it. While a
+ *    move is tried again that failed, others wait, but for those of 1.
  * 10. CPUs that end equally low, and up to enough all are, differ by the load of their node,
  *     package, cache and core, their own load, tasks and priority, their capacity, and by the
  *     driver's hint.
@@ -104,8 +104,9 @@ static bool irq_balance_may(const struct irq_balance_work *w, const struct irq_b
 
 	if (pos == it->home)
 		return it->stay;
-	/* A few per cent are no reason to wake a faster CPU */
-	if (slot->scale < home->scale && it->stay && home->before < IRQ_BALANCE_WAKES)
+	/* A few per cent are no reason to wake a CPU that is an eighth faster, or more */
+	if (slot->scale + slot->scale / 8 < home->scale && it->stay &&
+	    home->before < IRQ_BALANCE_WAKES)
 		return false;
 	return pos >= it->first && pos < it->end && pos != it->refused && slot->room &&
 	       test_bit(slot->cpu, it->allowed);
@@ -598,7 +599,7 @@ static void irq_balance_set_enough(struct irq_balance_work *w)
 	for (pos = 0; pos < w->nr_cpus; pos++) {
 		low = min(low, w->slots[pos].fixed);
 		fast = min(fast, w->slots[pos].scale);
-		nr += w->slots[pos].room;
+		nr += w->cpus[w->slots[pos].cpu].usable;
 	}
 	/* Of the rest, once a CPU is done, this is only known of one interrupt */
 	for (k = 0, end = w->heaviest; end < w->nr; k++, end += nr) {
@@ -615,12 +616,12 @@ static void irq_balance_set_enough(struct irq_balance_work *w)
 static void irq_balance_set_done(struct irq_balance_work *w, u32 pos)
 {
 	struct irq_balance_slot *slot = &w->slots[pos];
-	u32 capacity = w->cpus[slot->cpu].capacity;
+	const struct irq_balance_cpu *cpu = &w->cpus[slot->cpu];
 
 	slot->done = true;
 	w->dones++;
-	w->total -= min(w->total, (slot->load - (slot->room ? 0 : slot->fixed)) * capacity);
-	w->room -= slot->room ? min(w->room, capacity) : 0;
+	w->total -= min(w->total, (slot->load - (cpu->usable ? 0 : slot->fixed)) * cpu->capacity);
+	w->room -= cpu->usable ? min(w->room, cpu->capacity) : 0;
 	irq_balance_set_enough(w);
 }
 
@@ -701,15 +702,17 @@ static bool irq_balance_let_go(struct irq_balance_work *w, u32 from)
 	return true;
 }
 
-/* The weight of the other CPUs of its core and package beside a CPU, ns/s */
-static u64 irq_balance_company(const struct irq_balance_work *w, u32 pos)
+/*
+ * The weight of its siblings, and of other cores of its package, beside a CPU, ns/s. They disturb
+ * it for no longer than it runs itself, @load.
+ */
+static u64 irq_balance_company(const struct irq_balance_work *w, u32 pos, u64 load)
 {
-	u64 core = irq_balance_domain(w, IRQ_BALANCE_CORE, pos)->busy;
-	u64 package = irq_balance_domain(w, IRQ_BALANCE_PACKAGE, pos)->busy;
-	u64 load = w->slots[pos].load;
+	const struct irq_balance_domain *core = irq_balance_domain(w, IRQ_BALANCE_CORE, pos);
+	const struct irq_balance_domain *package = irq_balance_domain(w, IRQ_BALANCE_PACKAGE, pos);
 
-	return (min(core - load, load) >> SIBLINGS_SHIFT) +
-	       (min(package - core, load) >> PACKAGE_SHIFT);
+	return (min(core->busy - w->slots[pos].load, load) >> SIBLINGS_SHIFT) +
+	       (min(package->busy - core->busy, load) >> PACKAGE_SHIFT);
 }
 
 /*
@@ -718,25 +721,26 @@ static u64 irq_balance_company(const struct irq_balance_work *w, u32 pos)
  */
 static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 {
-	u64 load = w->slots[from].load, need = irq_balance_need(w, load), after, e;
-	u64 before = irq_balance_company(w, from), gain;
+	u64 load = w->slots[from].load, need = irq_balance_need(w, load);
+	u64 before = irq_balance_company(w, from, load), limit = load + need / 2, after, gain, e;
 	u32 node = w->slots[from].first[IRQ_BALANCE_NODE], pos;
 	struct irq_balance_item *it;
 
 	if (before < need || w->nr_moved == IRQ_BALANCE_MOVES_MAX)
 		return;
 	hlist_for_each_entry(it, &w->slots[from].items, at) {
-		bool near = it->node == w->cpus[w->slots[from].cpu].node;
-
-		pos = irq_balance_least_shared(w, near ? node : it->first,
-					       near ? w->domains[IRQ_BALANCE_NODE][node].end :
-						      it->end);
-		if (from != it->home || pos == from || !irq_balance_may(w, it, pos) ||
-		    irq_balance_end(w, it, pos) > load + need / 2)
+		if (from != it->home)
+			continue;
+		if (it->node == w->cpus[w->slots[from].cpu].node) {
+			it->first = node;
+			it->end = w->domains[IRQ_BALANCE_NODE][node].end;
+		}
+		pos = irq_balance_pick(w, it, limit);
+		if (pos == IRQ_BALANCE_NOWHERE || irq_balance_end(w, it, pos) > limit)
 			continue;
 		irq_balance_put(w, it, pos);
 		e = irq_balance_cost(w, it->error, pos);
-		after = irq_balance_company(w, pos) + need + it->toll +
+		after = irq_balance_company(w, pos, load) + need + it->toll +
 			max(w->slots[pos].load, load) - load;
 		gain = before - min(before, after);
 		if (before >= after &&
@@ -747,14 +751,18 @@ static void irq_balance_separate(struct irq_balance_work *w, u32 from)
 	}
 }
 
-/* The load up to which a CPU gets interrupts back: one that was relieved keeps the least gain */
-static u64 irq_balance_back(const struct irq_balance_work *w, u32 pos)
+/*
+ * The load up to which an item may stay at home after all: enough, or what the CPU has to which
+ * it goes. A home that was relieved keeps the least gain.
+ */
+static u64 irq_balance_back(const struct irq_balance_work *w, const struct irq_balance_item *it)
 {
-	u64 before = w->slots[pos].before;
+	u64 before = w->slots[it->home].before, limit;
 
+	limit = max(w->enough, w->slots[it->place].load);
 	if (before <= w->enough)
-		return w->enough;
-	return min(w->enough, before - min(before, irq_balance_need(w, before)));
+		return limit;
+	return min(limit, before - min(before, irq_balance_need(w, before)));
 }
 
 /* Steps 1 to 7; returns what the worst CPU has then, of those that moves touch */
@@ -773,11 +781,11 @@ static u64 irq_balance_search(struct irq_balance_work *w, u32 slack)
 	w->dones = 0;
 	w->proven = false;
 	for (pos = 0; pos < w->nr_cpus; pos++) {
-		struct irq_balance_slot *slot = &w->slots[pos];
-		u32 capacity = w->cpus[slot->cpu].capacity;
+		const struct irq_balance_slot *slot = &w->slots[pos];
+		const struct irq_balance_cpu *cpu = &w->cpus[slot->cpu];
 
-		w->total += (slot->load - (slot->room ? 0 : slot->fixed)) * capacity;
-		w->room += slot->room ? capacity : 0;
+		w->total += (slot->load - (cpu->usable ? 0 : slot->fixed)) * cpu->capacity;
+		w->room += cpu->usable ? cpu->capacity : 0;
 	}
 	irq_balance_set_enough(w);
 	for (it = w->items; it < w->items + w->nr; it++)
@@ -799,7 +807,7 @@ static u64 irq_balance_search(struct irq_balance_work *w, u32 slack)
 	for (it = w->items + w->nr; it-- > w->items;) {
 		if (it->stay && it->place != it->home && irq_balance_in_range(it, it->home) &&
 		    w->slots[it->home].load + irq_balance_takes(w, it, it->home) <=
-		    irq_balance_back(w, it->home))
+		    irq_balance_back(w, it))
 			irq_balance_put(w, it, it->home);
 	}
 	for (it = w->items, worst = 0; it < w->items + w->nr; it++)

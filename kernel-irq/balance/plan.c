@@ -19,6 +19,8 @@
 #define REST_MS		1000U
 #define CHURN_MS	60000U
 #define CHURN_MAX	6U
+/* One that base load follows begins with the longest rest: 64 s, up to an hour and more */
+#define CHURN_FOLLOWED	12U
 
 /* Passes after which a move has failed, and ms until it is tried again */
 #define REFUSED		8U
@@ -131,14 +133,20 @@ static void irq_balance_set_alarm(const struct irq_balance *bal, u64 now,
 				  const struct irq_balance_irq *irq)
 {
 	struct irq_balance_state *st = irq->state;
-	u64 level = st->load.mean + irq_balance_average_off(&st->load);
+	u64 level = st->load.mean + irq_balance_average_off(&st->load), light, crowd;
 	u64 heavy = irq_balance_heavy(bal->work->set);
 
 	st->alarm.quantum = 0;
 	if (!(irq->allowed || irq->waits) || irq->cpu >= bal->work->nr_cpus || now < bal->calm)
 		return;
-	if (!st->heavy)
-		level = clamp(level, heavy / 2, heavy);
+	if (!st->heavy) {
+		/* If all light ones of its CPU rise as much they fill a quarter of it at last */
+		light = bal->work->slots[bal->work->cpus[irq->cpu].pos].light;
+		crowd = light ? mul_u64_u64_div_u64(st->load.mean, CROWDED, light) : 0;
+		if (crowd < heavy >> CROWD_SHIFT)
+			crowd = heavy / 2;
+		level = clamp(level, min(crowd, heavy / 2), heavy);
+	}
 	level = div_u64(level * IRQ_BALANCE_CAPACITY,
 			irq_balance_rated(&bal->work->cpus[irq->cpu]));
 	if (level >= IRQ_BALANCE_FULL)
@@ -176,6 +184,7 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 		/* Another load has other followers */
 		if (st->load.age_ms < age) {
 			st->follows = 0;
+			st->churn = 0;
 			st->from = IRQ_BALANCE_NOWHERE;
 		}
 	}
@@ -195,6 +204,13 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 	return irq->allowed && (st->heavy ? !was : heavy_now);
 }
 
+/* Where base load goes with an interrupt, what its moves gain is less sure */
+static bool irq_balance_is_followed(const struct irq_balance *bal,
+				    const struct irq_balance_state *st)
+{
+	return st->follows >= irq_balance_heavy(bal->work->set) / 2;
+}
+
 /* Sees whether a move was done, and for how many passes it was not */
 static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct irq_balance_irq *irq)
 {
@@ -212,8 +228,14 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	if (!st->planned)
 		return;
 	if (irq->cpu == st->target) {
-		st->churn = st->moved && st->hold && now < st->hold + irq_balance_ns(CHURN_MS) &&
-			    !bal->program ? min(st->churn + 1, CHURN_MAX) : 0;
+		if (bal->program)
+			st->churn = 0;
+		else if (irq_balance_is_followed(bal, st))
+			st->churn = clamp(st->churn + 1U, CHURN_MAX, CHURN_FOLLOWED);
+		else if (st->moved && st->hold && now < st->hold + irq_balance_ns(CHURN_MS))
+			st->churn = min(st->churn + 1U, CHURN_MAX);
+		else
+			st->churn = 0;
 		st->moved = now;
 		WRITE_ONCE(st->hold, now + (irq_balance_ns(REST_MS) << st->churn));
 		st->reason = st->planned;
@@ -438,6 +460,9 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 				   w->cpus[st->target].pos : IRQ_BALANCE_NOWHERE,
 			.vain = follows >= irq_balance_need(w, slot->load),
 		};
+		/* Each move has to gain more than the one before */
+		if (irq_balance_is_followed(bal, st))
+			w->items[w->nr - 1].toll += st->churn * irq_balance_need(w, slot->load);
 	}
 	for (pos = 0; pos < w->nr_cpus; pos++) {
 		struct irq_balance_slot *slot = &w->slots[pos];

@@ -213,6 +213,11 @@ static void any_doubt_keeps_it(struct kunit *test)
 	expect_carries(test, bridge, false);
 	line->polled = 0;
 
+	/* The user wants one behind it to be left alone */
+	irq_to_desc(bridge->behind[1])->balance->opted_out = true;
+	expect_carries(test, bridge, false);
+	irq_to_desc(bridge->behind[1])->balance->opted_out = false;
+
 	/* It cannot be moved from another CPU */
 	deferred.flags |= IRQCHIP_MOVE_DEFERRED;
 	demux->chip = &deferred;

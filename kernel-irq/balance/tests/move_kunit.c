@@ -573,6 +573,13 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
 	fake->desc->balance->opted_out = false;
 
+	/* One that a task polls for is not the planner's, but leaves an isolated CPU */
+	fake->desc->load->polled = IRQ_LOAD_POLLED;
+	fake->desc->load->polled_at = jiffies;
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_POLLED);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
+	fake->desc->load->polled = 0;
+
 	irq_data_update_effective_affinity(data, cpu_online_mask);
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
 }

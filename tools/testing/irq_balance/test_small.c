@@ -78,9 +78,9 @@ static void test_small(void)
 	 * some and raise others.
 	 */
 	static const u64 most[NR_TOTALS] = {
-		[WORST] = 1134800, [MOVES] = 1780, [SQUARES] = 1709990000,
-		[PACKAGES] = 2555530000, [CACHES] = 2147130000, [CORES] = 1936950000,
-		[GUESTS] = 487, [STEPS] = 93600, [MISSED] = 209,
+		[WORST] = 1120700, [MOVES] = 1808, [SQUARES] = 1682410000,
+		[PACKAGES] = 2534360000, [CACHES] = 2120610000, [CORES] = 1906730000,
+		[GUESTS] = 503, [STEPS] = 120200, [MISSED] = 164,
 	};
 	static const unsigned int most_irqs[] = { 8, 6, 5, 4, 4 };
 	unsigned int seed, i, n, nr, kind, package, llc, core;
@@ -181,8 +181,8 @@ static void test_quality(void)
 	}
 	/* Just as they are. A better search may lower them. */
 	EXPECT(worst <= 45500);
-	EXPECT(moves <= 162);
-	EXPECT(steps <= 6510);
+	EXPECT(moves <= 163);
+	EXPECT(steps <= 6530);
 	report("what plans achieve, and what they take");
 }
 
