@@ -450,7 +450,7 @@ static void softirq_of_a_thread_is_charged_once(struct kunit *test)
 	fake->in_thread = softirq_in_thread;
 	fake_raise(fake, 20);
 	load = charge(fake, 300);
-	/* 60 ms of 420. What is subtracted for runs that were not timed is a mean of few samples. */
+	/* 60 ms of 420. For runs that were not timed a mean of few samples is subtracted. */
 	KUNIT_EXPECT_GE(test, load.thread_ns, 20 * MS);
 	KUNIT_EXPECT_LE(test, load.thread_ns, 200 * MS);
 	KUNIT_EXPECT_GE(test, load.soft_ns, 270 * MS);
@@ -565,7 +565,8 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	other->napi = fake_napi.napi;
 	/* The next one is not to come before ksoftirqd has done with the last one */
 	if (ksoftirqd_samples())
-		fake->pause_ms = other->pause_ms = 5;
+		fake->pause_ms = 5;
+	other->pause_ms = fake->pause_ms;
 	guard(migrate)();
 	/* Learned, and learned anew when it belongs to another: of 150 a few are lost */
 	napi_charges(fake, fake);
@@ -593,7 +594,7 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 	netif_napi_add(fake_napi.dev, fake_napi.napi, fake_cell_poll);
 	KUNIT_EXPECT_EQ(test, irq_load_napi_irq(fake_napi.napi), 0);
 	napi_enable(fake_napi.napi);
-	/* As the backlog it has no device: interrupts claim its runs, and what these raise, 90 ms */
+	/* As the backlog it has no device: interrupts claim its runs, and what they raise, 90 ms */
 	fake_napi.napi->dev = NULL;
 	charged = napi_charges(fake, fake);
 	fake_napi.napi->dev = fake_napi.dev;

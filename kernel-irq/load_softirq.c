@@ -56,7 +56,7 @@ struct irq_load_run {
 	} caused[IRQ_LOAD_CAUSED];
 	unsigned int		nr_caused;
 	unsigned int		nr_polled;	/* of these, by polls that have ended */
-	u32			raised;		/* softirqs, by polls for no interrupt that is known */
+	u32			raised;		/* softirqs, by polls for no known interrupt */
 	/* When what follows the last poll began */
 	struct irq_load_span	span;
 	u32			pending;

@@ -157,7 +157,7 @@ enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct c
 {
 	enum irq_balance_status status = irq_balance_check(desc);
 
-	/* What lasts comes before what ends by itself */
+	/* A status that lasts comes before one that ends by itself */
 	if (status != IRQ_BALANCE_MOVABLE && !(BIT(status) & IRQ_BALANCE_WAITS))
 		return status;
 	if (irq_balance_is_banned(desc))

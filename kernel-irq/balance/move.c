@@ -159,7 +159,7 @@ static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
 {
 	enum irq_balance_status status = irq_balance_check(desc);
 
-	/* What a polled one costs is not known, but it may leave a CPU */
+	/* The load of a polled interrupt is not known, but it may leave a CPU */
 	if (status != IRQ_BALANCE_MOVABLE && status != IRQ_BALANCE_POLLED)
 		return -EPERM;
 	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_balance_mask(desc)) ||

@@ -31,8 +31,9 @@
  *    that, the node lets go. Failing that, the CPU is done, and enough is worked out anew for the
  *    others. As no move helps the worst CPU any more, a CPU that has at most 80 % has to gain a
  *    quarter of its load. Go on with 3, up to 64 moves.
- * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with it,
- *    or than the CPU to which it goes, and, if it was relieved, still ``min_gain`` less than before.
+ * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with
+ *    it, or than the CPU to which it goes, and, if it was relieved, still ``min_gain`` less than
+ *    before.
  * 8. If that takes more than one move, repeat all from 1 with half of ``min_gain`` more in
  *    *enough*, up to three times. Of plans that are nearly as good as the best (within a third of
  *    ``min_gain``) the one with fewest moves counts.

@@ -140,7 +140,7 @@ static void irq_balance_set_alarm(const struct irq_balance *bal, u64 now,
 	if (!(irq->allowed || irq->waits) || irq->cpu >= bal->work->nr_cpus || now < bal->calm)
 		return;
 	if (!st->heavy) {
-		/* If all light ones of its CPU rise as much they fill a quarter of it at last */
+		/* If all light interrupts of its CPU rise as much they fill a quarter of it */
 		light = bal->work->slots[bal->work->cpus[irq->cpu].pos].light;
 		crowd = light ? mul_u64_u64_div_u64(st->load.mean, CROWDED, light) : 0;
 		if (crowd < heavy >> CROWD_SHIFT)

@@ -213,7 +213,7 @@ static void any_doubt_keeps_it(struct kunit *test)
 	expect_carries(test, bridge, false);
 	line->polled = 0;
 
-	/* The user wants one behind it to be left alone */
+	/* The user has opted one behind it out */
 	irq_to_desc(bridge->behind[1])->balance->opted_out = true;
 	expect_carries(test, bridge, false);
 	irq_to_desc(bridge->behind[1])->balance->opted_out = false;
