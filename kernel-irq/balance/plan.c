@@ -152,7 +152,8 @@ static void irq_balance_set_alarm(const struct irq_balance *bal, u64 now,
 	if (level >= IRQ_BALANCE_FULL)
 		return;
 	st->alarm.quantum = max_t(u64, level >> ALARM_SHIFT, IRQ_LOAD_QUANTUM);
-	st->alarm.limit = div_u64(IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL, level);
+	/* Where little is heavy, a light load may take a quantum in more than 4 s */
+	st->alarm.limit = min_t(u64, div_u64(IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL, level), U32_MAX);
 }
 
 /* Takes in the window of one interrupt; returns whether its load changes */

@@ -562,6 +562,24 @@ static u64 alarm_of(u64 load, unsigned int capacity)
 	return level;
 }
 
+/* The time in which one with that load has to take a quantum, beside 99 others */
+static u64 crowd_alarm(unsigned int heavy, u64 load, u64 others)
+{
+	unsigned int i;
+	struct world w;
+	u64 limit;
+
+	world_init(&w, 1);
+	w.set.heavy = heavy;
+	for (i = 0; i < 100; i++)
+		world_irq(&w, 0, i ? others : load);
+	world_step(&w, 100 * MSEC);
+	world_step(&w, 200 * MSEC);
+	limit = w.state[0].alarm.limit;
+	finish(&w);
+	return limit;
+}
+
 static void test_alarm(void)
 {
 	/* A quarter more than a heavy one has */
@@ -575,6 +593,10 @@ static void test_alarm(void)
 	EXPECT(near(alarm_of(12 * MSEC, 1024), 15 * MSEC));
 	EXPECT(near(alarm_of(18 * MSEC, 1024), 20 * MSEC));
 	EXPECT(near(alarm_of(3 * MSEC, 256), 40 * MSEC));
+	/* When a hundred that rise as much fill a quarter of the CPU */
+	EXPECT_EQ(crowd_alarm(20, 2 * MSEC, 2 * MSEC), 800 * MSEC);
+	/* In no more time than an alarm can look back for */
+	EXPECT_EQ(crowd_alarm(1, MSEC / 10, MSEC * 7 / 10), U32_MAX);
 	report("an alarm is a load that is a quarter more, or gets heavy");
 }
 
