@@ -2,15 +2,18 @@
 /**
  * DOC: irq-balance-place
  *
- * The CPU of each heavy interrupt: few moves, and only moves that are worth it.
+ * The planner chooses a CPU for each heavy interrupt. It makes few moves, and only moves that are
+ * worth it.
  *
  * The *load* of a CPU is the time per second that its interrupts and its own softirqs take; the
- * *worst* CPU is the one with most. ``min_gain`` is the part of it that a plan has to take off.
- * *Enough* is a lower bound for the worst CPU, plus ``min_gain`` of that. The bound is the
- * largest of: all load divided evenly; the heaviest interrupt; and, with m CPUs, the k + 1 lightest
- * of the k * m + 1 heaviest interrupts, as k + 1 of these have to share a CPU. An interrupt moves
- * only inside its device's node, if that has a CPU for it, until the node lets go (6). An interrupt
- * with less than ``heavy`` is part of what its CPU has, unless such interrupts fill it.
+ * *worst* CPU is the one with most, of those that have a heavy interrupt. ``min_gain`` is the part
+ * of it that a plan has to take off, besides the tolls of the interrupts that move: of IPIs that
+ * they will need, and of load that followed them before. *Enough* is a lower bound for the worst
+ * CPU, plus ``min_gain`` of that. The bound is the largest of: all load divided evenly; the
+ * heaviest interrupt; and, with m CPUs, the k + 1 lightest of the k * m + 1 heaviest interrupts, as
+ * k + 1 of these have to share a CPU; these with the least that a CPU has besides. An interrupt
+ * moves only inside its device's node, if that has a CPU for it, until the node lets go (6). An
+ * interrupt with less than ``heavy`` is part of what its CPU has, unless such interrupts fill it.
  *
  * 1. An interrupt that may not stay where it is goes to the CPU whose load is lowest then.
  * 2. One that is away from its device's node, and is ``min_gain`` of its CPU's load, goes back if a
@@ -21,22 +24,23 @@
  * 4. Bring it down to enough by few moves: one of its interrupts goes, and up to two others give
  *    way, each from where the last one went; or several go, each time the lightest that suffices or
  *    else the heaviest that fits elsewhere; or one goes to a CPU from which several then leave.
- *    Failing that, try the same for half of what that would gain, then for just ``min_gain``. Once
+ *    Failing that, try the same half way between enough and just ``min_gain``, then for that. Once
  *    a CPU is done (6) this step is left out.
- * 5. Failing that, make the one move after which the worse of both CPUs is lowest. Repeat 4 and 5
- *    until all that moves have touched is ``min_gain`` below the load that the worst CPU had: for
- *    the first CPU that is relieved by more than the error of the difference. If that never comes,
- *    take the moves back; with 64 moves the next pass goes on.
+ * 5. Failing that, make the one move after which the worse of both CPUs is lowest or, if several
+ *    bring both down to enough, that of the lightest interrupt. Repeat 4 and 5 until all that moves
+ *    have touched is ``min_gain`` below the load that the worst CPU had. The first CPU that is
+ *    relieved has to gain the error of the difference besides. If that never comes, take the moves
+ *    back; with 64 moves the next pass goes on.
  * 6. If there are no such moves, the CPU has more than these 80 or 70 %, and its node holds some of
  *    that, the node lets go. Failing that, the CPU is done, and enough is worked out anew for the
  *    others. As no move helps the worst CPU any more, a CPU that has at most 80 % has to gain a
  *    quarter of its load. Go on with 3, up to 64 moves.
  * 7. Cancel each move whose interrupt can stay after all: its CPU has no more than enough with
- *    it, or than the CPU to which it goes, and, if it was relieved, still ``min_gain`` less than
- *    before.
+ *    it, or than the CPU to which it goes, and, if it had more than enough before, still
+ *    ``min_gain`` less than that.
  * 8. If that takes more than one move, repeat all from 1 with half of ``min_gain`` more in
- *    *enough*, up to three times. Of plans that are nearly as good as the best (within a third of
- *    ``min_gain``) the one with fewest moves counts.
+ *    *enough*, up to three times. Of plans whose worst CPU has hardly more than with
+ *    the best one (a third of ``min_gain``) the one with fewest moves counts.
  * 9. On a CPU weigh, besides, its siblings with a quarter of their load, all other cores of its
  *    package with an eighth, both for no more than it has itself. Move an interrupt to the core
  *    or package that is least busy if that makes this weight less by ``min_gain``, and its load
@@ -68,7 +72,7 @@
 /* So many limits are tried, each half of min_gain above the one before */
 #define TRIES		4U
 
-/* A step moves up to FEW interrupts that give way in turn, or less than MANY */
+/* A step moves up to FEW interrupts, each to where the next one leaves, or less than MANY */
 #define FEW		3U
 #define MANY		16U
 
@@ -766,7 +770,7 @@ static u64 irq_balance_back(const struct irq_balance_work *w, const struct irq_b
 	return min(limit, before - min(before, irq_balance_need(w, before)));
 }
 
-/* Steps 1 to 7; returns what the worst CPU has then, of those that moves touch */
+/* Steps 1 to 7; returns what the worst CPU has then, of those that have or had an item */
 static u64 irq_balance_search(struct irq_balance_work *w, u32 slack)
 {
 	u64 little = LITTLE * irq_balance_heavy(w->set), worst;
