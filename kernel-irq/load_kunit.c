@@ -27,6 +27,7 @@ struct fake {
 	unsigned int		hard_us;
 	unsigned int		soft_us;
 	unsigned int		thread_us;
+	unsigned int		again;		/* so often its tasklet schedules itself */
 	struct irq_desc		*desc;
 	struct tasklet_struct	tasklet;
 	unsigned int		pause_ms;	/* between two */
@@ -77,7 +78,13 @@ static irqreturn_t fake_thread(int irq, void *data)
 
 static void fake_work(struct tasklet_struct *t)
 {
-	spin_us(container_of(t, struct fake, tasklet)->soft_us);
+	struct fake *fake = container_of(t, struct fake, tasklet);
+
+	spin_us(fake->soft_us);
+	if (fake->again) {
+		fake->again--;
+		tasklet_schedule(t);
+	}
 }
 
 static void fake_free(void *data)
@@ -375,6 +382,26 @@ static void raisers_share_a_run(struct kunit *test)
 		all += charged;
 	}
 	expect_near(test, all, 50 * MS, 15);
+}
+
+/* As polls while the interrupt is off: its sample stood for some, and each run is one */
+static void softirq_that_raises_itself_is_charged(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test);
+	u64 before;
+
+	guard(migrate)();
+	fake->soft_us = 100;
+	fake_raise(fake, 20);
+	before = fake_load(fake).soft_ns;
+	fake->again = 399;
+	scoped_guard(irqsave) {
+		irq_load_raised(BIT(TASKLET_SOFTIRQ),
+				&(struct irq_load_cause) { .irq = fake->irq, .weight = 4 });
+		tasklet_schedule(&fake->tasklet);
+	}
+	run_softirqs(fake);
+	expect_near(test, fake_load(fake).soft_ns - before, 40 * MS, 15);
 }
 
 static u64 base_load(void)
@@ -767,6 +794,7 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(rare_ones_claim_no_more),
 	KUNIT_CASE(rare_softirqs_are_timed),
 	KUNIT_CASE(raisers_share_a_run),
+	KUNIT_CASE(softirq_that_raises_itself_is_charged),
 	KUNIT_CASE(softirq_of_a_task_is_base),
 	KUNIT_CASE(thread_is_charged),
 	KUNIT_CASE(sleep_is_not_charged),

@@ -48,8 +48,11 @@ static bool irq_load_has_napi(const struct net_device *dev, unsigned int irq)
 static unsigned int irq_load_fits(struct irq_desc *desc, const struct net_device *dev)
 {
 	const struct device *parent = dev->dev.parent, *owner;
+	unsigned int count = this_cpu_read(desc->kstat_irqs->cnt);
 	struct msi_desc *msi;
 
+	if (!count)
+		return 0;
 	guard(raw_spinlock_irqsave)(&desc->lock);
 	/* While it is requested the device cannot free it */
 	if (!desc->action)
@@ -61,11 +64,9 @@ static unsigned int irq_load_fits(struct irq_desc *desc, const struct net_device
 	    (owner != parent && (dev_is_pci(parent) || owner != parent->parent)) ||
 	    /* One that was charged lately is taken, as by another port of the device */
 	    irq_load_since(local_clock(), READ_ONCE(desc->load->soft_stamp)) < NSEC_PER_SEC ||
-	    !cpumask_test_cpu(smp_processor_id(),
-			      irq_data_get_effective_affinity_mask(&desc->irq_data)) ||
 	    irq_load_has_napi(dev, irq_desc_get_irq(desc)))
 		return 0;
-	return this_cpu_read(desc->kstat_irqs->cnt);
+	return count;
 }
 
 static bool irq_load_has_msi(const struct device *dev)
@@ -86,8 +87,9 @@ static const struct cpumask *irq_load_mask(struct irq_desc *desc)
 }
 
 /*
- * Search for the interrupt of an instance that goes on to be polled on this CPU, in softirq. If
- * several fit their masks have to be equal: a wrong guess must not take polls out of a mask.
+ * Search for the interrupt of an instance that goes on to be polled on this CPU, in softirq. It
+ * may have been moved since. If several fit their masks have to be equal: a wrong guess must not
+ * take polls out of a mask.
  */
 void irq_load_napi_guess(struct napi_struct *napi)
 {

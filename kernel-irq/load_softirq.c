@@ -172,11 +172,12 @@ static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_l
 	v->claims -= min(v->claims, sum - most);
 
 	for (i = 0; i < IRQ_LOAD_RAISERS && sum; i++) {
-		u32 weight = div_u64((u64)claims[i].weight * most, sum);
+		u64 weight = claims[i].weight, one = weight * min(most, IRQ_LOAD_RUN);
 
-		weight = irq_load_part(weight, v->runs, v->claims);
+		weight = irq_load_part(div_u64(weight * most, sum), v->runs, v->claims);
 		irq_load_charge_soft(claims[i].irq, time * weight / IRQ_LOAD_RUN, now);
-		irq_load_claim_all(raised, claims[i].irq, weight, sure);
+		/* Past claims make no softirq that raises itself again and again less than a run */
+		irq_load_claim_all(raised, claims[i].irq, max(weight, div_u64(one, sum)), sure);
 	}
 }
 
@@ -347,6 +348,7 @@ static void irq_load_restart_rare(struct irq_load_cpu *c, u64 now)
 /*
  * The interrupt whose thread runs softirqs that it has raised, 0: none. Those that run at the end
  * of another interrupt are not the thread's: local_bh_enable() runs them with preemption disabled.
+ * Where the thread had disabled preemption itself, but not BH, they look the same.
  */
 static unsigned int irq_load_raising_thread(void)
 {

@@ -100,8 +100,7 @@ bool irq_balance_carries(struct irq_balance_map *map, const struct irq_balance_i
 		} else if (irq_balance_is_behind(desc, chain)) {
 			doubt = desc->irq_data.chip->irq_set_affinity || map->irqs[i].carrier ||
 				irq_load_is_polled(desc) || desc->balance->opted_out ||
-				irq_balance_is_banned(desc) || irq_balance_is_timer(desc) ||
-				!irqd_can_balance(&desc->irq_data);
+				irq_balance_is_banned(desc) || !irq_balance_may_balance(desc);
 			if (doubt)
 				break;
 			irq_balance_add_behind(desc, here, sum);

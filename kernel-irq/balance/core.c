@@ -63,8 +63,8 @@ static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
 static unsigned int irq_balance_kicked;
 static bool irq_balance_wanted;
 
-/* The next pass is the one that irq_balance_rebalance() waits for */
-static bool irq_balance_asked;
+/* Passes that irq_balance_rebalance() has asked for, and the last of these that was made */
+static unsigned int irq_balance_asked, irq_balance_answered;
 
 const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
 
@@ -197,14 +197,13 @@ static void irq_balance_widen_all(bool on)
 static bool irq_balance_is_astray(struct irq_desc *desc, const struct cpumask *usable)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
-	unsigned int cpu = irq_balance_cpu(desc);
 
 	if (irqd_has_set(data, IRQD_BALANCE_PENDING))
 		return !cpumask_test_cpu(desc->balance->target, usable);
 	if (irqd_is_setaffinity_pending(data))
 		return !cpumask_subset(irq_desc_get_pending_mask(desc), usable);
-	/* It has none before it is started */
-	return cpu < nr_cpu_ids && !cpumask_test_cpu(cpu, usable);
+	/* It is none before it is started, and several while a redirected one was not moved */
+	return !cpumask_subset(irq_data_get_effective_affinity_mask(data), usable);
 }
 
 /*
@@ -290,8 +289,8 @@ static u64 irq_balance_run(void)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
-	bool asked = READ_ONCE(irq_balance_asked), review = xchg(&irq_balance_review_due, 0);
-	unsigned int moves;
+	unsigned int request = READ_ONCE(irq_balance_asked), moves;
+	bool asked = request != irq_balance_answered, review = xchg(&irq_balance_review_due, 0);
 	u64 now;
 
 	guard(cpus_read_lock)();
@@ -325,8 +324,7 @@ static u64 irq_balance_run(void)
 	policy->next = min(policy->next, irq_balance_retry_at);
 
 	WRITE_ONCE(map->passes, map->passes + 1);
-	if (asked)
-		WRITE_ONCE(irq_balance_asked, false);
+	WRITE_ONCE(irq_balance_answered, request);
 	wake_up_all(&irq_balance_pass_wait);
 	return policy->next;
 }
@@ -467,7 +465,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 	map->gain = 0;
 	if (mode == IRQ_BALANCE_OFF) {
-		WRITE_ONCE(irq_balance_asked, false);
+		WRITE_ONCE(irq_balance_answered, irq_balance_asked);
 		wake_up_all(&irq_balance_pass_wait);
 	}
 	irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
@@ -531,6 +529,7 @@ EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");
  */
 int irq_balance_rebalance(void)
 {
+	unsigned int request;
 	int ret;
 
 	scoped_guard(mutex, &irq_balance_mode_mutex) {
@@ -538,10 +537,12 @@ int irq_balance_rebalance(void)
 			return -EINVAL;
 
 		/* Pairs with the thread: its pass sees this, or the wake-up below starts another */
-		smp_store_mb(irq_balance_asked, true);
+		request = irq_balance_asked + 1;
+		smp_store_mb(irq_balance_asked, request);
 		irq_balance_replan();
 	}
-	ret = wait_event_killable(irq_balance_pass_wait, !READ_ONCE(irq_balance_asked));
+	ret = wait_event_killable(irq_balance_pass_wait,
+				  (int)(READ_ONCE(irq_balance_answered) - request) >= 0);
 	return ret ?: irq_balance_get_mode() == IRQ_BALANCE_OFF ? -ECANCELED : 0;
 }
 

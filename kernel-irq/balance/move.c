@@ -112,7 +112,7 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 		return IRQ_BALANCE_PER_CPU;
 	if (irqd_affinity_is_managed(data))
 		return IRQ_BALANCE_MANAGED;
-	if (!irqd_can_balance(data) || irq_balance_is_timer(desc))
+	if (!irq_balance_may_balance(desc))
 		return IRQ_BALANCE_NO_BALANCING;
 	if (!chip || !chip->irq_set_affinity || (IS_ENABLED(CONFIG_PROC_FS) && no_irq_affinity))
 		return IRQ_BALANCE_NO_AFFINITY;
@@ -327,7 +327,7 @@ void irq_balance_cancel(struct irq_desc *desc)
 {
 	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 
-	if (!irq_balance_is_timer(desc))
+	if (irq_balance_may_balance(desc))
 		WRITE_ONCE(irq_balance_routed, jiffies);
 	if (b)
 		b->followed = false;

@@ -57,10 +57,14 @@ struct irq_balance_desc {
 
 extern unsigned long irq_balance_routed;
 
-/* A clock event device serves one CPU, or follows those that go idle */
-static inline bool irq_balance_is_timer(struct irq_desc *desc)
+/*
+ * Not its driver's alone, as that of a clock event device, which follows those that go idle, or
+ * the doorbell of a virtual CPU (GICv4), whose route changes with each context switch
+ */
+static inline bool irq_balance_may_balance(struct irq_desc *desc)
 {
-	return desc->action && desc->action->flags & __IRQF_TIMER;
+	return irqd_can_balance(&desc->irq_data) &&
+	       !(desc->action && desc->action->flags & __IRQF_TIMER);
 }
 
 /* A chained interrupt may keep its action when it is given up, the others do not */

@@ -31,7 +31,7 @@ static bool irq_balance_follows;
  *
  * Context: interrupts disabled
  *
- * Return: an active CPU, mostly this one
+ * Return: this CPU, or another one that is active
  */
 unsigned int irq_balance_napi_cpu(const struct napi_struct *napi)
 {

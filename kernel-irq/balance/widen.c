@@ -83,7 +83,7 @@ int irq_set_affinity_driver(struct irq_desc *desc, const struct cpumask *mask, b
 		cpumask_copy(&masks->driver, mask);
 	if (set == mask)
 		desc->istate &= ~IRQS_USER_AFFINITY;
-	if (!irq_balance_is_timer(desc))
+	if (irq_balance_may_balance(desc))
 		irq_balance_review();
 	return 0;
 }
