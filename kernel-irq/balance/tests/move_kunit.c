@@ -584,6 +584,21 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
 }
 
+/* Doorbells of virtual CPUs are routed at each context switch: no poll and no review is due */
+static void routes_of_fixed_ones_do_not_count(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	unsigned long old = jiffies - 10 * HZ;
+
+	irqd_set(&fake->desc->irq_data, IRQD_NO_BALANCING);
+	WRITE_ONCE(irq_balance_routed, old);
+	KUNIT_EXPECT_EQ(test, 0, irq_set_affinity(fake->irq, cpumask_of(other_cpu(fake))));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(irq_balance_routed), old);
+	irqd_clear(&fake->desc->irq_data, IRQD_NO_BALANCING);
+	KUNIT_EXPECT_EQ(test, 0, irq_set_affinity(fake->irq, cpu_online_mask));
+	KUNIT_EXPECT_NE(test, READ_ONCE(irq_balance_routed), old);
+}
+
 /* It is where its parent is while its mask has that CPU, so the effective mask may be wide */
 static void redirected_ones_move(struct kunit *test)
 {
@@ -878,6 +893,7 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(busy_is_not_retried_at_entry),
 	KUNIT_CASE(shutdown_calls_it_off),
 	KUNIT_CASE(fixed_ones_stay),
+	KUNIT_CASE(routes_of_fixed_ones_do_not_count),
 	KUNIT_CASE(redirected_ones_move),
 	KUNIT_CASE(edges_are_not_lost),
 	KUNIT_CASE(notifier_gets_the_mask),
