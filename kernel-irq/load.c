@@ -129,11 +129,12 @@ void irq_load_charged(struct irq_load_line *line, u64 now)
 		quantum = IRQ_LOAD_QUANTUM;
 		limit = READ_ONCE(irq_load_limit);
 	}
-	/* Negative if a race has left a lower total; by far if it had read halves of two: begin anew */
+	/* Negative if a race has left a lower total. By far if it had read halves: begin anew. */
 	if (!work || (charged < quantum && charged > -(s64)NSEC_PER_SEC))
 		return;
 
-	if (charged > 0 && irq_load_rises(charged, irq_load_since(now, READ_ONCE(line->window_start)), limit))
+	if (charged > 0 &&
+	    irq_load_rises(charged, irq_load_since(now, READ_ONCE(line->window_start)), limit))
 		irq_load_rose(work);
 
 	WRITE_ONCE(line->window_start, now);
