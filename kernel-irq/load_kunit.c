@@ -794,12 +794,13 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(rare_ones_claim_no_more),
 	KUNIT_CASE(rare_softirqs_are_timed),
 	KUNIT_CASE(raisers_share_a_run),
-	KUNIT_CASE(softirq_that_raises_itself_is_charged),
 	KUNIT_CASE(softirq_of_a_task_is_base),
 	KUNIT_CASE(thread_is_charged),
 	KUNIT_CASE(sleep_is_not_charged),
 	KUNIT_CASE(softirq_of_a_thread_is_charged_once),
 	KUNIT_CASE(interrupt_over_a_thread_is_charged_once),
+	/* Its claims are remembered: not before those above */
+	KUNIT_CASE(softirq_that_raises_itself_is_charged),
 #ifdef CONFIG_IRQ_LOAD_NAPI
 	KUNIT_CASE(napi_is_charged_to_its_interrupt),
 #endif
