@@ -536,8 +536,8 @@ int irq_balance_rebalance(void)
 		if (irq_balance_mode == IRQ_BALANCE_OFF)
 			return -EINVAL;
 
-		/* Pairs with the thread: its pass sees this, or the wake-up below starts another */
 		request = irq_balance_asked + 1;
+		/* Pairs with the thread: its pass sees this, or the wake-up below starts another */
 		smp_store_mb(irq_balance_asked, request);
 		irq_balance_replan();
 	}

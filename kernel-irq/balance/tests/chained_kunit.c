@@ -362,7 +362,7 @@ static void load_is_the_sum(struct kunit *test)
 
 		scoped_guard(raw_spinlock_irqsave, &desc->lock)
 			irq_load_peek(desc, &load);
-		/* What measuring itself took is taken off */
+		/* The time of measuring itself is taken off */
 		KUNIT_EXPECT_GE(test, load.time_ns, 180 * BEHIND_US * NSEC_PER_USEC);
 		time += load.time_ns;
 	}
