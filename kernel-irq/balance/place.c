@@ -287,6 +287,7 @@ static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance
 
 	/* It is no company for itself */
 	irq_balance_charge(w, it->place, -cost, 0);
+	/* Mostly the CPU that shares least is low enough; if not, look at each */
 	best = irq_balance_least_shared(w, it->first, it->end);
 	if (best == it->place || !irq_balance_may(w, it, best) ||
 	    irq_balance_end(w, it, best) > enough) {
@@ -316,6 +317,7 @@ static u32 irq_balance_pick_within(struct irq_balance_work *w, const struct irq_
 	u32 pos;
 
 	w->spent += it->end - it->first;
+	/* Whether there is any is known long before which of them is best */
 	for (pos = it->first; pos < it->end; pos++) {
 		if (pos != it->place && irq_balance_end(w, it, pos) <= limit &&
 		    irq_balance_may(w, it, pos))
@@ -324,7 +326,10 @@ static u32 irq_balance_pick_within(struct irq_balance_work *w, const struct irq_
 	return IRQ_BALANCE_NOWHERE;
 }
 
-/* The load of a CPU with an item that goes there, if its heaviest item gives way */
+/*
+ * The load of a CPU with an item that goes there, if its heaviest item gives way. No
+ * exchange of two leaves less, so a search skips a CPU whose floor is above its limit.
+ */
 static u64 irq_balance_floor(const struct irq_balance_work *w, const struct irq_balance_item *it,
 			     u32 pos)
 {
@@ -352,6 +357,7 @@ static bool irq_balance_make_room(struct irq_balance_work *w, u32 from, u64 limi
 		if (w->slots[from].load - irq_balance_takes(w, it, from) > limit || !moves ||
 		    w->spent > w->until)
 			break;
+		/* The one that has just come here does not go on */
 		if (it == last)
 			continue;
 		if (moves == 1) {
@@ -389,6 +395,7 @@ static unsigned int irq_balance_clear(struct irq_balance_work *w, u32 pos, u64 l
 	for (moves = 0; w->slots[pos].load > limit; moves++) {
 		u64 excess = w->slots[pos].load - limit;
 
+		/* The last one in the list that suffices is the lightest */
 		best = NULL;
 		hlist_for_each_entry(it, &w->slots[pos].items, at) {
 			if (it != keep && irq_balance_takes(w, it, pos) >= excess)
@@ -418,15 +425,18 @@ static bool irq_balance_make_way(struct irq_balance_work *w, u32 from, u64 limit
 	struct irq_balance_item *it, *best = NULL;
 	u32 to, where = 0;
 
+	/* This pass has hardly any moves left: the next one goes on */
 	if (many < MANY)
 		return false;
 	w->until = w->spent + EFFORT * (w->nr + w->nr_cpus);
 	if (irq_balance_make_room(w, from, limit, 2))
 		return true;
+	/* How many moves would it take if several go, and none gives way? */
 	most = irq_balance_clear(w, from, limit, many, NULL);
 	irq_balance_take_back(w, mark);
 	if (most >= FEW && irq_balance_make_room(w, from, limit, FEW))
 		return true;
+	/* Would it take fewer if one goes, to a CPU from which several then leave? */
 	w->until = w->spent + EFFORT * (w->nr + w->nr_cpus);
 	hlist_for_each_entry(it, &w->slots[from].items, at) {
 		if (w->slots[from].load - irq_balance_takes(w, it, from) > limit)
@@ -470,7 +480,10 @@ static u64 irq_balance_gain(const struct irq_balance_work *w, u64 load)
 	return w->dones && load <= NODE_LIMIT ? max(need, load / 4) : need;
 }
 
-/* Makes a step that relieves a CPU */
+/*
+ * Makes a step that relieves a CPU. It looks for the best single move, but makes it only if no
+ * small set of moves brings the CPU lower than the worse of both CPUs would be after that one.
+ */
 static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 {
 	u64 load = w->slots[from].load, need = irq_balance_gain(w, load), least = ~0ULL;
@@ -513,7 +526,11 @@ static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 	return true;
 }
 
-/* Whether what is in the trail gains enough for the CPU @from, in spite of all errors */
+/*
+ * Whether what is in the trail gains enough for the CPU @from, in spite of all errors: @before is
+ * the load that it had, @error the square of what that may be off by. Each CPU to which an item
+ * went has to be as far below it, or the load would only be somewhere else.
+ */
 static bool irq_balance_is_worth(const struct irq_balance_work *w, u32 from, u64 before, u64 error)
 {
 	u64 need = irq_balance_gain(w, before);
@@ -551,7 +568,10 @@ static bool irq_balance_is_worth(const struct irq_balance_work *w, u32 from, u64
 	return true;
 }
 
-/* Relieves a CPU by steps that together are worth it */
+/*
+ * Relieves a CPU by steps that together are worth it. One step alone may be worth nothing: then it
+ * stays until others have been made, or is taken back with them.
+ */
 static bool irq_balance_relieve(struct irq_balance_work *w, u32 from)
 {
 	u64 before = w->slots[from].load, error = w->slots[from].error;
@@ -599,6 +619,7 @@ static void irq_balance_set_enough(struct irq_balance_work *w)
 	u64 bound = w->room ? div_u64(w->total, w->room) : 0, low = ~0ULL, shared;
 	u32 pos, fast = ~0U, nr = 0, i, k, end;
 
+	/* The heaviest on a CPU that is done sets no bound for the others */
 	while (w->heaviest < w->nr && w->slots[w->items[w->heaviest].place].done)
 		w->heaviest++;
 	for (pos = 0; pos < w->nr_cpus; pos++) {
@@ -809,6 +830,7 @@ static u64 irq_balance_search(struct irq_balance_work *w, u32 slack)
 			irq_balance_set_done(w, pos);
 	}
 
+	/* Moves that later ones have made needless, the lightest first */
 	for (it = w->items + w->nr; it-- > w->items;) {
 		if (it->stay && it->place != it->home && irq_balance_in_range(it, it->home) &&
 		    w->slots[it->home].load + irq_balance_takes(w, it, it->home) <=

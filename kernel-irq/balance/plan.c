@@ -168,6 +168,7 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 	irq->target = irq->cpu;
 	irq->reason = IRQ_BALANCE_WHY_NONE;
 	irq->gain = 0;
+	/* Its first pass since irq_balance_init(): what it knows is of another time */
 	if (st->generation != bal->generation) {
 		memset(st, 0, sizeof(*st));
 		st->generation = bal->generation;
@@ -191,6 +192,7 @@ static bool irq_balance_measure(struct irq_balance *bal, u64 elapsed, struct irq
 	}
 	st->cpu = irq->cpu;
 	irq->load = st->load.mean;
+	/* One that is heavy remains so down to three quarters, lest it come and go */
 	if (was)
 		heavy = heavy / 4 * 3;
 	heavy_now = irq->cpu < w->nr_cpus && irq->load >= heavy;
@@ -218,16 +220,19 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	struct irq_balance_state *st = irq->state;
 	const struct irq_balance_cpu *cpus = bal->work->cpus;
 
+	/* The reason for its rest, or of a failure, may be gone */
 	if (bal->asked || bal->changed || irq->changed) {
 		WRITE_ONCE(st->hold, 0);
 		st->refused = 0;
 	}
 	if (st->away && irq->cpu < bal->work->nr_cpus && cpus[irq->cpu].node == irq->node)
 		st->away = false;
+	/* It was moved by others: base load that goes with it now would prove nothing */
 	if (irq->cpu != st->target)
 		st->from = IRQ_BALANCE_NOWHERE;
 	if (!st->planned)
 		return;
+	/* Done: it rests, the longer the sooner it has moved again */
 	if (irq->cpu == st->target) {
 		if (bal->program)
 			st->churn = 0;
@@ -245,6 +250,7 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	} else if (!bal->observe && st->ran) {
 		/* The move of a silent interrupt may wait until it occurs */
 		st->refused++;
+		/* The wait doubles after each failure, up to 64 s */
 		if (st->refused % REFUSED == 0)
 			WRITE_ONCE(st->hold, now + irq_balance_ns(FAILED_MS <<
 								  (st->refused / REFUSED - 1)));
@@ -266,6 +272,7 @@ static u64 irq_balance_learn(struct irq_balance *bal, const struct irq_balance_i
 	struct irq_balance_state *st = irq->state;
 	u64 least = irq_balance_heavy(bal->work->set) / 2, here = cpus[irq->cpu].base.mean, there;
 
+	/* The smaller of both, as either CPU's base load may have changed for other reasons */
 	if (st->from < bal->work->nr_cpus && irq->cpu == st->target &&
 	    bal->last < st->moved + irq_balance_ns(CHURN_MS)) {
 		there = cpus[st->from].base.mean;
@@ -381,6 +388,7 @@ static void irq_balance_take_cpus(struct irq_balance *bal, u64 now)
 		struct irq_balance_slot *slot;
 		u64 cost;
 
+		/* Of those behind a chained one the carrier has the load */
 		if (irq->cpu >= w->nr_cpus || irq->carrier)
 			continue;
 		slot = &w->slots[w->cpus[irq->cpu].pos];
@@ -388,6 +396,7 @@ static void irq_balance_take_cpus(struct irq_balance *bal, u64 now)
 		slot->load += cost;
 		slot->light += irq->state->heavy ? 0 : cost;
 	}
+	/* The wait of light interrupts behind a heavy one: up to a quarter of a CPU */
 	for (pos = 0; pos < w->nr_cpus; pos++) {
 		struct irq_balance_slot *slot = &w->slots[pos];
 		u64 light = min(slot->light, IRQ_BALANCE_FULL);
@@ -422,6 +431,7 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 		follows = irq_balance_learn(bal, irq);
 		allowed = irq->allowed && w->cpus[irq->cpu].usable &&
 			  test_bit(irq->cpu, irq->allowed);
+		/* From a quarter of a CPU on, light interrupts in sum are watched */
 		crowded = slot->light >= CROWDED && irq->allowed;
 		bal->busy |= crowded;
 		crowded &= (slot->load >= NEARLY_FULL || bal->more) &&
@@ -444,6 +454,7 @@ static void irq_balance_take_irqs(struct irq_balance *bal, u64 now)
 			slot->fixed_error += irq_balance_cost(w, error, pos);
 			continue;
 		}
+		/* The part of base load that follows it moves with it */
 		follows = min(irq_balance_cost(w, follows, pos), slot->base);
 		slot->base -= follows;
 		slot->fixed -= follows;
@@ -540,6 +551,7 @@ static u64 irq_balance_without_wait(const struct irq_balance_work *w, u32 pos)
 	const struct irq_balance_item *it;
 	u64 load = slot->load;
 
+	/* The heaviest come first */
 	hlist_for_each_entry(it, &slot->items, at) {
 		if (irq_balance_cost(w, it->load, pos) < IRQ_BALANCE_SATURATES)
 			break;
@@ -620,6 +632,7 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	bool changes = false;
 	unsigned int i;
 
+	/* Too short a time to measure: plan with the loads of the last pass */
 	if (bal->last && elapsed < IRQ_BALANCE_WINDOW_MIN)
 		elapsed = 0;
 	/* After a start or a change look until loads are known */
