@@ -235,6 +235,24 @@ static void test_given_up(void)
 	world_step(&w, 100 * MSEC);
 	EXPECT_EQ(w.state[0].refused, 0);
 	finish(&w);
+	/* While it is tried once more, others wait. */
+	world_init(&w, 4);
+	for (round = 0; round < 4; round++) {
+		world_irq(&w, round / 2, 300000000);
+		w.movable[round] = !(round % 2);
+	}
+	w.deaf[0] = true;
+	world_pass(&w);
+	w.state[2].hold = ~0ULL;
+	for (round = 0; round < 20 && w.state[0].refused < 8; round++)
+		world_step(&w, 100 * MSEC);
+	w.state[2].hold = w.state[0].hold;
+	w.deaf[0] = false;
+	EXPECT_EQ(world_step(&w, w.state[0].hold - w.now), 1);
+	EXPECT_EQ(w.irqs[2].cpu, 1);
+	EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
+	EXPECT(w.irqs[2].cpu > 1);
+	finish(&w);
 	report("a move is tried eight times, then given up, each time for longer");
 }
 
@@ -315,6 +333,7 @@ static void test_rest_times(void)
 /* A rest that is void does not make the next rest longer, also just after boot. */
 static void test_void_rest(void)
 {
+	unsigned int i;
 	struct world w;
 
 	world_init(&w, 2);
@@ -331,8 +350,22 @@ static void test_void_rest(void)
 	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
 	EXPECT_EQ(w.state[1].moved, w.now);
 	EXPECT_EQ(w.state[1].hold - w.now, 1000 * MSEC);
+	/* A new load does not wait for the rests of the old one. */
+	for (i = 0; i < 4; i++) {
+		w.irqs[1].cpu = 0;
+		EXPECT_EQ(world_step(&w, w.state[1].hold - w.now), 1);
+		world_step(&w, 100 * MSEC);
+		EXPECT_EQ(w.state[1].hold - w.now, (2000ULL << i) * MSEC);
+	}
+	w.load[1] = 500000000;
+	for (i = 0; i < 10; i++)
+		world_step(&w, 100 * MSEC);
+	w.irqs[1].cpu = 0;
+	EXPECT_EQ(world_step(&w, w.state[1].hold - w.now), 1);
+	world_step(&w, 100 * MSEC);
+	EXPECT_EQ(w.state[1].hold - w.now, 2000 * MSEC);
 	finish(&w);
-	report("a new mask begins with a short rest");
+	report("a new mask or load begins with a short rest");
 }
 
 static void test_hold(void)
@@ -497,6 +530,8 @@ static void test_program(void)
 	__clear_bit(1, w.mask[0]);
 	EXPECT_EQ(world_run(&w, 300), 1);
 	EXPECT_EQ(w.state[0].reason, IRQ_BALANCE_WHY_AFFINITY);
+	/* A program's moves make no rest longer */
+	EXPECT_EQ(w.state[0].hold - w.state[0].moved, 1000 * MSEC);
 	/* ... and goes on after the program. */
 	w.bal.program = NULL;
 	w.cpus[2].full_until = 0;
@@ -627,7 +662,6 @@ static void test_vain(void)
 	w.base[1] = 50 * MSEC;
 	w.base[2] = 50 * MSEC;
 	settle(&w);
-	world_run(&w, 60000);
 	EXPECT_EQ(w.moves, 1);
 	w.base[0] = 80 * MSEC;
 	world_run(&w, 60000);
@@ -638,7 +672,6 @@ static void test_vain(void)
 	world_irq(&w, 0, 200 * MSEC);
 	w.base[0] = 100 * MSEC;
 	settle(&w);
-	world_run(&w, 60000);
 	EXPECT_EQ(w.moves, 1);
 	i = w.irqs[0].cpu;
 	w.irqs[0].cpu = 3 - i;
@@ -677,13 +710,65 @@ static u64 gain_with(u64 base, unsigned int capacity)
 	return gain;
 }
 
+/*
+ * Moves of 200 ms/s from a CPU with 100 more, of an interrupt that @follows ms/s of base load
+ * follow, and that has moved @churn times: 100 are gained, 15 are needed, and 15 for each move
+ */
+static unsigned int moves_after(unsigned int churn, u64 follows)
+{
+	unsigned int moves;
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 200 * MSEC);
+	world_irq(&w, 0, 100 * MSEC);
+	w.movable[1] = false;
+	world_step(&w, 100 * MSEC);
+	w.state[0].follows = follows * MSEC;
+	w.state[0].churn = churn;
+	w.bal.asked = true;
+	moves = world_step(&w, 200 * MSEC);
+	world_step(&w, 100 * MSEC);
+	/* It rests for 64 s at first, then for twice as long each time */
+	if (moves && follows)
+		EXPECT_EQ(w.state[0].hold - w.now, 64000 * MSEC);
+	finish(&w);
+	return moves;
+}
+
 static void test_follows(void)
 {
+	EXPECT_EQ(moves_after(5, 100), 1);
+	EXPECT_EQ(moves_after(6, 100), 0);
+	EXPECT_EQ(moves_after(6, 12), 0);
+	EXPECT_EQ(moves_after(6, 0), 1);
 	EXPECT_EQ(gain_with(100 * MSEC, 1024), 190 * MSEC);
 	EXPECT_EQ(gain_with(100 * MSEC, 512), 190 * MSEC);
 	/* No more than there is */
 	EXPECT_EQ(gain_with(0, 1024), 190 * MSEC);
 	report("what follows an interrupt goes where it goes");
+}
+
+/* Base load follows one interrupt only: the first has 300 with it, the second 240, not 340 */
+static void test_follows_one(void)
+{
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 200 * MSEC);
+	world_irq(&w, 0, 240 * MSEC);
+	world_irq(&w, 0, 150 * MSEC);
+	w.movable[2] = false;
+	w.base[0] = 100 * MSEC;
+	world_step(&w, 100 * MSEC);
+	w.state[0].follows = 100 * MSEC;
+	w.state[1].follows = 100 * MSEC;
+	w.bal.vain = 1;
+	w.bal.asked = true;
+	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
+	EXPECT_EQ(w.irqs[0].cpu, 1);
+	finish(&w);
+	report("base load that follows an interrupt follows no other");
 }
 
 /* Interrupts behind a demultiplexer are its load, not others beside it */
@@ -722,5 +807,6 @@ void test_rules(void)
 	test_program_limits();
 	test_vain();
 	test_follows();
+	test_follows_one();
 	test_carried();
 }

@@ -713,25 +713,28 @@ static void test_node_away(void)
 /* One CPU of the node is too full: its sibling's interrupt goes to a free core there, if any */
 static void test_node_company(void)
 {
-	unsigned int i, cores;
+	unsigned int i, cores, node, first;
 	struct world w;
 
-	for (cores = 1; cores < 3; cores++) {
+	for (i = 0; i < 4; i++) {
+		cores = 1 + i / 2;
+		node = i % 2;
+		first = node * 2 * cores;
 		world_init(&w, 4 * cores);
-		for (i = 0; i < w.nr_cpus; i++) {
-			w.cpus[i].core = i / 2;
-			w.cpus[i].package = i / (2 * cores);
-			w.cpus[i].node = i / (2 * cores);
+		for (unsigned int cpu = 0; cpu < w.nr_cpus; cpu++) {
+			w.cpus[cpu].core = cpu / 2;
+			w.cpus[cpu].package = cpu / (2 * cores);
+			w.cpus[cpu].node = cpu / (2 * cores);
 		}
-		w.base[0] = 700 * MSEC;
-		world_irq(&w, 0, 200 * MSEC);
-		world_irq(&w, 1, 200 * MSEC);
-		w.irqs[0].node = 0;
-		w.irqs[1].node = 0;
+		w.base[first] = 700 * MSEC;
+		world_irq(&w, first, 200 * MSEC);
+		world_irq(&w, first + 1, 200 * MSEC);
+		w.irqs[0].node = node;
+		w.irqs[1].node = node;
 		memset(w.mask[0], 0, sizeof(w.mask[0]));
-		w.mask[0][0] = 1;
+		w.mask[0][0] = 1UL << first;
 		EXPECT_EQ(world_run(&w, 60000), cores - 1);
-		EXPECT_EQ(w.irqs[1].cpu / 2, cores - 1);
+		EXPECT_EQ(w.irqs[1].cpu / 2, first / 2 + cores - 1);
 		finish(&w);
 	}
 	report("a busy sibling is a reason to leave it, but not the node");
@@ -858,6 +861,7 @@ static void test_company_gain(void)
 	EXPECT_EQ(company_end(12500010), 0);
 	/* 62.5 is the weight, of which 25 have to be gained: that leaves 37.5 */
 	EXPECT_EQ(company_error(200 * MSEC, 0, 0), 1);
+	EXPECT_EQ(company_error(200 * MSEC, 38 * MSEC, 0), 0);
 	EXPECT_EQ(company_error(0, 37 * MSEC, 0), 1);
 	EXPECT_EQ(company_error(0, 38 * MSEC, 0), 0);
 	EXPECT_EQ(company_error(0, 0, 37 * MSEC), 1);
