@@ -287,7 +287,7 @@ static u32 irq_balance_pick(struct irq_balance_work *w, const struct irq_balance
 
 	/* It is no company for itself */
 	irq_balance_charge(w, it->place, -cost, 0);
-	/* Mostly the CPU that shares least is low enough; if not, look at each */
+	/* If the CPU that shares least is low enough there is no need to look at each */
 	best = irq_balance_least_shared(w, it->first, it->end);
 	if (best == it->place || !irq_balance_may(w, it, best) ||
 	    irq_balance_end(w, it, best) > enough) {
@@ -317,7 +317,7 @@ static u32 irq_balance_pick_within(struct irq_balance_work *w, const struct irq_
 	u32 pos;
 
 	w->spent += it->end - it->first;
-	/* Whether there is any is known long before which of them is best */
+	/* Look for any CPU before looking for the best one: that takes less time */
 	for (pos = it->first; pos < it->end; pos++) {
 		if (pos != it->place && irq_balance_end(w, it, pos) <= limit &&
 		    irq_balance_may(w, it, pos))
@@ -327,8 +327,8 @@ static u32 irq_balance_pick_within(struct irq_balance_work *w, const struct irq_
 }
 
 /*
- * The load of a CPU with an item that goes there, if its heaviest item gives way. No
- * exchange of two leaves less, so a search skips a CPU whose floor is above its limit.
+ * The load of a CPU with an item that goes there, if its heaviest item gives way. If that is above
+ * the limit no other item that gives way makes enough room.
  */
 static u64 irq_balance_floor(const struct irq_balance_work *w, const struct irq_balance_item *it,
 			     u32 pos)
@@ -357,7 +357,7 @@ static bool irq_balance_make_room(struct irq_balance_work *w, u32 from, u64 limi
 		if (w->slots[from].load - irq_balance_takes(w, it, from) > limit || !moves ||
 		    w->spent > w->until)
 			break;
-		/* The one that has just come here does not go on */
+		/* The one that has just come here would only pass through */
 		if (it == last)
 			continue;
 		if (moves == 1) {
@@ -425,7 +425,7 @@ static bool irq_balance_make_way(struct irq_balance_work *w, u32 from, u64 limit
 	struct irq_balance_item *it, *best = NULL;
 	u32 to, where = 0;
 
-	/* This pass has hardly any moves left: the next one goes on */
+	/* Few moves are left to this pass: single ones only */
 	if (many < MANY)
 		return false;
 	w->until = w->spent + EFFORT * (w->nr + w->nr_cpus);
@@ -481,8 +481,8 @@ static u64 irq_balance_gain(const struct irq_balance_work *w, u64 load)
 }
 
 /*
- * Makes a step that relieves a CPU. It looks for the best single move, but makes it only if no
- * small set of moves brings the CPU lower than the worse of both CPUs would be after that one.
+ * Makes a step that relieves a CPU: the best single move, unless a small set of moves brings the
+ * CPU lower than the worse of both CPUs would be after that one.
  */
 static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 {
@@ -527,9 +527,10 @@ static bool irq_balance_step(struct irq_balance_work *w, u32 from)
 }
 
 /*
- * Whether what is in the trail gains enough for the CPU @from, in spite of all errors: @before is
- * the load that it had, @error the square of what that may be off by. Each CPU to which an item
- * went has to be as far below it, or the load would only be somewhere else.
+ * Whether what is in the trail gains enough for the CPU @from: @before is the load that it had,
+ * @error the square of what that may be off by. Each CPU to which an item went has to be as far
+ * below it, or the load would only be somewhere else. The first CPU that is relieved has to gain in
+ * spite of all errors.
  */
 static bool irq_balance_is_worth(const struct irq_balance_work *w, u32 from, u64 before, u64 error)
 {
@@ -830,7 +831,7 @@ static u64 irq_balance_search(struct irq_balance_work *w, u32 slack)
 			irq_balance_set_done(w, pos);
 	}
 
-	/* Moves that later ones have made needless, the lightest first */
+	/* Cancel moves that later ones have made needless, the lightest first */
 	for (it = w->items + w->nr; it-- > w->items;) {
 		if (it->stay && it->place != it->home && irq_balance_in_range(it, it->home) &&
 		    w->slots[it->home].load + irq_balance_takes(w, it, it->home) <=

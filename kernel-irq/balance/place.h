@@ -57,7 +57,7 @@ struct irq_balance_slot {
 	u64			fixed_error;	/* the square of what that may be off by */
 	u64			base;		/* the part of that which may follow an interrupt */
 	u64			light;		/* of light interrupts, ns/s */
-	u64			wait;		/* that light interrupts spend behind a heavy one */
+	u64			wait;		/* of light interrupts once one saturates it */
 	u64			before;		/* load with all items at home */
 };
 

@@ -220,19 +220,19 @@ static void irq_balance_arrive(const struct irq_balance *bal, u64 now, struct ir
 	struct irq_balance_state *st = irq->state;
 	const struct irq_balance_cpu *cpus = bal->work->cpus;
 
-	/* The reason for its rest, or of a failure, may be gone */
+	/* The user asks, or what it may do has changed: no rest */
 	if (bal->asked || bal->changed || irq->changed) {
 		WRITE_ONCE(st->hold, 0);
 		st->refused = 0;
 	}
 	if (st->away && irq->cpu < bal->work->nr_cpus && cpus[irq->cpu].node == irq->node)
 		st->away = false;
-	/* It was moved by others: base load that goes with it now would prove nothing */
+	/* It is not where it was sent: base load that comes or goes proves nothing */
 	if (irq->cpu != st->target)
 		st->from = IRQ_BALANCE_NOWHERE;
 	if (!st->planned)
 		return;
-	/* Done: it rests, the longer the sooner it has moved again */
+	/* Done: it rests, twice as long if the last rest ended less than CHURN_MS ago */
 	if (irq->cpu == st->target) {
 		if (bal->program)
 			st->churn = 0;
@@ -272,12 +272,12 @@ static u64 irq_balance_learn(struct irq_balance *bal, const struct irq_balance_i
 	struct irq_balance_state *st = irq->state;
 	u64 least = irq_balance_heavy(bal->work->set) / 2, here = cpus[irq->cpu].base.mean, there;
 
-	/* The smaller of both, as either CPU's base load may have changed for other reasons */
 	if (st->from < bal->work->nr_cpus && irq->cpu == st->target &&
 	    bal->last < st->moved + irq_balance_ns(CHURN_MS)) {
 		there = cpus[st->from].base.mean;
 		here -= min(here, st->found);
 		there = st->left - min(st->left, there);
+		/* Either may have changed for another reason: the smaller one counts */
 		bal->vain += st->follows < least && min(here, there) >= least;
 		st->follows = max(st->follows, min(here, there));
 	}
@@ -396,7 +396,7 @@ static void irq_balance_take_cpus(struct irq_balance *bal, u64 now)
 		slot->load += cost;
 		slot->light += irq->state->heavy ? 0 : cost;
 	}
-	/* The wait of light interrupts behind a heavy one: up to a quarter of a CPU */
+	/* The wait of light interrupts behind one that saturates the CPU: up to a quarter */
 	for (pos = 0; pos < w->nr_cpus; pos++) {
 		struct irq_balance_slot *slot = &w->slots[pos];
 		u64 light = min(slot->light, IRQ_BALANCE_FULL);
