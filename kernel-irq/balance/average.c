@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupt balancing: the mean and the deviation of a load
+ * Interrupt balancing: the mean of a load, and how far off it may be
  *
- * A load is a mean over twenty seconds with a deviation: how far the mean over
- * one second is from it. Windows that are far off for a tenth of a second are
- * a step: the mean starts anew from there. A step back within a minute is not
- * followed, so bursts and swings end up in mean and deviation.
+ * A load is a mean over twenty seconds. What it may be off by is not how far the load swings: of
+ * n swings it is the mean deviation divided by the root of n.
  *
- * The base load of a CPU follows no steps: bursts of it are common, and each would
- * cause moves. Its mean looks back for half of its age at first, so that softirqs of
- * the time at which the balancer was switched on fade with the square of the time.
+ * A load that leaves the range in which it was by a quarter is followed: the mean starts anew.
+ * It does if single windows (of 50 to 300 ms, as passes are apart) are out of the range of windows
+ * for a tenth of a second, or if the mean over a second is out of the range of that for a second,
+ * as after a step out of a fast swing. Ranges forget within two minutes. Until then a step back
+ * is none, so that slow swings end up in the mean.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -17,85 +17,87 @@
 
 #include "average.h"
 
-/* History (ms) of the mean, and of what its deviation is taken from */
+/* History (ms) of the mean, of what is recent, and of the ranges */
 #define MEAN_MS		20000U
 #define RECENT_MS	1000U
+#define RANGE_MS	120000U
 
-/* A mean without history may be off by an eighth, after this time (ms) by its deviation only */
-#define UNKNOWN_SHIFT	3
+/* A mean without history may be off by a quarter, after this time (ms) by its deviation only */
+#define UNKNOWN_SHIFT	2
 #define UNKNOWN_MS	5000U
 
-/* A load may be off by this many mean deviations */
+/* A mean may be off by this many times its deviation */
 #define DEVIATIONS	3U
-
-/* Below this age (ms) both terms of the error are doubled */
-#define YOUNG_MS	2500U
-
-/* A step back within this time (ms) is not followed. A window as long is a mean by itself. */
-#define SWING_MS	60000U
 
 /* Longer windows and ages weigh no more than this, ms */
 #define WINDOW_MAX	1000000U
 
 /* Moves an average with a history of @history ms towards the mean of @ms more */
-static u64 irq_balance_blend(u64 old, u64 new, u32 ms, u32 history)
+static u64 blend(u64 old, u64 new, u32 ms, u32 history)
 {
 	if (new >= old)
 		return old + div_u64((new - old) * ms, history + ms);
 	return old - div_u64((old - new) * ms, history + ms);
 }
 
-/* Starts anew from the mean of @age_ms */
-static void irq_balance_restart(struct irq_balance_average *avg, u64 mean, u32 age_ms)
+static void widen_range(struct irq_balance_range *range, u64 rate, u32 ms)
+{
+	range->low = min(rate, blend(range->low, rate, ms, RANGE_MS));
+	range->high = max(rate, blend(range->high, rate, ms, RANGE_MS));
+}
+
+static bool is_beyond(const struct irq_balance_range *range, u64 rate)
+{
+	return rate > range->high + range->high / 4 || rate + range->high / 4 < range->low;
+}
+
+static void restart(struct irq_balance_average *avg, u64 mean, u32 age_ms)
 {
 	avg->mean = mean;
 	avg->recent = mean;
 	avg->dev = 0;
 	avg->age_ms = age_ms;
 	avg->run_ms = 0;
+	widen_range(&avg->windows, mean, 0);
+	widen_range(&avg->seconds, mean, 0);
 }
 
 /*
- * Takes in a window that is far off; returns whether it completes a step. If the last
- * one was far off in the other direction, the load swings and is not followed. The
- * first window of a run has the step somewhere inside and does not count.
+ * Whether a window completes a step. The first one of a run has the step somewhere inside and
+ * does not count.
  */
-static bool irq_balance_take_far(struct irq_balance_average *avg, u64 rate, u32 ms)
+static bool is_step(struct irq_balance_average *avg, u64 rate, u32 ms, bool hasty)
 {
-	bool up = rate > avg->mean;
+	bool quick = hasty && is_beyond(&avg->windows, rate);
+	bool slow = is_beyond(&avg->seconds, avg->recent);
+	bool up = (quick ? rate : avg->recent) > avg->mean;
 
-	if (avg->far_ms < SWING_MS && (avg->turned || up != avg->up)) {
-		avg->turned = true;
+	if (!quick)
+		widen_range(&avg->windows, rate, ms);
+	if (!slow)
+		widen_range(&avg->seconds, avg->recent, ms);
+	if (avg->run_ms && (!(quick || slow) || up != avg->up)) {
+		widen_range(&avg->windows, avg->run, 0);
 		avg->run_ms = 0;
-	} else if (!avg->run_ms || up != avg->up) {
-		avg->turned = false;
-		avg->run_ms = 1;
-	} else {
-		avg->run = irq_balance_blend(avg->run_ms > 1 ? avg->run : rate, rate, ms,
-					     avg->run_ms);
-		avg->run_ms += ms;
 	}
-	avg->up = up;
-	avg->far_ms = 0;
-	if (avg->run_ms <= IRQ_BALANCE_STEP_MS)
-		return false;
-	irq_balance_restart(avg, avg->run, avg->run_ms);
-	return true;
+	if (quick || slow) {
+		avg->quick = quick && (avg->quick || !avg->run_ms);
+		avg->run = avg->run_ms > 1 ? blend(avg->run, rate, ms, avg->run_ms) : rate;
+		avg->run_ms += avg->run_ms ? ms : 1;
+		avg->up = up;
+	}
+	return avg->run_ms > (avg->quick ? IRQ_BALANCE_STEP_MS : RECENT_MS);
 }
 
-/* How far off the mean a window has to be for a step, ns/s */
-u64 irq_balance_average_off(const struct irq_balance_average *avg)
-{
-	return max(avg->mean / 4, 3 * avg->dev);
-}
-
-/* How far off the mean may be, ns/s: the deviation, and more with little history */
+/* How far off the mean may be, ns/s: less with more history */
 u64 irq_balance_average_error(const struct irq_balance_average *avg)
 {
 	u32 left = UNKNOWN_MS - min(avg->age_ms, UNKNOWN_MS);
-	u64 unknown = div_u64((avg->mean >> UNKNOWN_SHIFT) * left, UNKNOWN_MS);
+	u32 swings = min(avg->age_ms, 2 * MEAN_MS) /
+		     max3(avg->since_ms, avg->swing_ms, RECENT_MS);
 
-	return (avg->age_ms < YOUNG_MS ? 2 : 1) * (DEVIATIONS * avg->dev + unknown);
+	return div_u64((avg->mean >> UNKNOWN_SHIFT) * left, UNKNOWN_MS) +
+	       div_u64(DEVIATIONS * avg->dev, int_sqrt(max(swings, 1U)));
 }
 
 /**
@@ -106,14 +108,13 @@ u64 irq_balance_average_error(const struct irq_balance_average *avg)
  * @elapsed:	length of the window in ns
  * @capacity:	1..1024, of the CPU that did the work: the average is in ns/s
  *		of a CPU of capacity 1024
- * @follow:	follow steps; if not, forget the beginning sooner
+ * @hasty:	follow a step after a tenth of a second; if not, bursts are none
  */
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
-				u64 elapsed, u32 capacity, bool follow)
+				u64 elapsed, u32 capacity, bool hasty)
 {
 	u64 us = div_u64(elapsed, 1000), rate = total - avg->total, off;
-	u32 ms = min_t(u64, div_u64(us, 1000), WINDOW_MAX);
-	u32 history = min(follow ? avg->age_ms : avg->age_ms / 2, MEAN_MS);
+	u32 ms = min_t(u64, div_u64(us, 1000), WINDOW_MAX), history = min(avg->age_ms, MEAN_MS);
 	bool seen = avg->seen && total >= avg->total && ms;
 
 	avg->total = total;
@@ -124,29 +125,27 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	/* A hundred days of work in ns are below 2^53: the quotient fits */
 	rate = mul_u64_u64_div_u64(min(rate, 1ULL << 53), 1000000, us);
 	rate = min(rate, IRQ_BALANCE_LOAD_MAX) * capacity / IRQ_BALANCE_CAPACITY;
-	if (!avg->age_ms || ms >= SWING_MS) {
-		u32 age = abs_diff(rate, avg->mean) <= irq_balance_average_off(avg) ?
-			  avg->age_ms : 0;
-
-		avg->far_ms = SWING_MS;
-		irq_balance_restart(avg, rate, min(age + ms, WINDOW_MAX));
+	/* The first window, or one that is as long as the range */
+	if (!avg->age_ms || ms >= RANGE_MS) {
+		avg->windows = (struct irq_balance_range) { rate, rate };
+		avg->seconds = avg->windows;
+		restart(avg, rate, ms);
 		return;
 	}
-	avg->far_ms = min(avg->far_ms + ms, SWING_MS);
-	avg->recent = irq_balance_blend(avg->recent, rate, ms, min(avg->age_ms, RECENT_MS));
+	avg->recent = blend(avg->recent, rate, ms, min(avg->age_ms, RECENT_MS));
+	if (is_step(avg, rate, ms, hasty)) {
+		restart(avg, avg->run, avg->run_ms);
+		return;
+	}
 	/* As long as there is no more history than that, single windows have to do */
 	off = abs_diff(avg->age_ms < RECENT_MS ? rate : avg->recent, avg->mean);
-	avg->dev = irq_balance_blend(avg->dev, off, ms, history);
-	/* The mean comes closer during a run */
-	off = irq_balance_average_off(avg);
-	if (avg->run_ms)
-		off -= off / 4;
-	if (follow && abs_diff(rate, avg->mean) > off) {
-		if (irq_balance_take_far(avg, rate, ms))
-			return;
-	} else {
-		avg->run_ms = 0;
+	avg->dev = blend(avg->dev, off, ms, history);
+	avg->since_ms = min(avg->since_ms + ms, WINDOW_MAX);
+	if (avg->above != (avg->recent > avg->mean)) {
+		avg->above = !avg->above;
+		avg->swing_ms = (3 * avg->swing_ms + avg->since_ms) / 4;
+		avg->since_ms = 0;
 	}
-	avg->mean = irq_balance_blend(avg->mean, rate, ms, history);
+	avg->mean = blend(avg->mean, rate, ms, history);
 	avg->age_ms = min(avg->age_ms + ms, WINDOW_MAX);
 }

@@ -23,7 +23,7 @@ struct irq_balance_work;
  *
  *   heavy		per mille of a CPU of capacity 1024 from which an interrupt is heavy
  *   min_gain		per mille of a CPU's load that a plan has to gain
- *   interval_ms	between passes while something changes, up to forty times that otherwise
+ *   interval_ms	between passes while something changes, six times that otherwise
  */
 #define IRQ_BALANCE_SETTINGS(x)	\
 	x(heavy,	20,  1,  1000)	\
@@ -71,36 +71,27 @@ enum irq_balance_why {
 	IRQ_BALANCE_NR_WHYS
 };
 
-/* The load of an interrupt that starts a pass before the timer does: see irq_load_rises() */
-struct irq_balance_alarm {
-	u32	quantum;	/* charged ns after which a window closes, 0: there is no alarm */
-	u32	limit;		/* IRQ_LOAD_QUANTUM ns in less time than this are too much */
-};
-
 /*
  * State of one interrupt, kept from pass to pass. The kernel keeps one for each, zeroed
  * at first. Only irq_balance_pass() writes; others may read single members locklessly.
  */
 struct irq_balance_state {
 	struct irq_balance_average	load;	/* on a CPU of capacity 1024 */
-	struct irq_balance_alarm	alarm;	/* out: the load that is worth a pass */
 	u64	moved;		/* clock (ns) of the pass that saw its last move done, 0: never */
 	u64	hold;		/* clock (ns) until which it is left where it is */
-	u64	follows;	/* base load (ns/s) that went with it when it moved */
-	u64	left;		/* base load of the CPU that it left then, before */
-	u64	found;		/* base load of the CPU that it came to, before */
-	u32	from;		/* the CPU that it left, beyond the array: none */
+	u64	promise;	/* ns/s that neither CPU of its last move is to exceed; 0: it was judged */
+	u32	from;		/* the CPU that it left then */
 	u32	generation;	/* &irq_balance.generation that the rest belongs to */
 	u32	cpu;		/* where the last pass saw it */
 	u32	target;		/* where it was asked to go */
 	u8	reason;		/* enum irq_balance_why of its last move */
 	u8	planned;	/* enum irq_balance_why of the move to @target, NONE: no move */
 	u8	why;		/* enum irq_balance_why: why it stays, if it does */
-	u8	refused;	/* passes in which a move of it had no effect */
-	u8	churn;		/* moves, each within a minute of the end of the last rest */
+	u8	waited;		/* passes in which a move of it had no effect */
+	u8	rest;		/* after a move: 0: a second, 1: a minute, 2: an hour */
+	bool	soon;		/* its last move came soon after a rest */
 	bool	heavy;		/* it may be moved for its load */
 	bool	ran;		/* it was charged any time in the last window */
-	bool	away;		/* it was moved away from its device's node */
 };
 
 /*
@@ -111,18 +102,19 @@ struct irq_balance_cpu {
 	/* in: cumulative ns of softirqs that belong to no interrupt that is handed in */
 	u64		time;
 	u64		tasks;		/* in: time that tasks take of it, ns/s */
+	u64		realtime;	/* in: of these, what real-time and deadline tasks take */
 	u32		capacity;	/* in: 1..1024, what throttling leaves */
 	u32		throttled;	/* in: what throttling takes, if times count without it */
 	int		priority;	/* in: the higher the better, where capacities are equal */
 	int		node;		/* in: NUMA node or -1 */
-	unsigned int	package;	/* in: these three are numbered machine-wide */
+	unsigned int	package;	/* in: these three are numbers of CPUs, below their count */
 	unsigned int	llc;		/* in: CPUs that share the last-level cache */
 	unsigned int	core;		/* in: SMT siblings have the same one */
 	bool		usable;		/* in: may be given interrupts */
-	u32		pos;		/* kept: see &struct irq_balance_slot */
 	u64		full_until;	/* in: clock (ns) until which it gets no more interrupts */
 	struct irq_balance_average base; /* kept: its own load, on a CPU of capacity 1024 */
 	u64		load;		/* out: ns/s, all interrupts included; 1e9: it is full */
+	u64		recent;		/* out: the same over the last second */
 };
 
 /* One interrupt, as it is handed to a pass */
@@ -135,7 +127,6 @@ struct irq_balance_irq {
 	u64			thread;	/* in: the part of @time in threads, for programs */
 	u8			status;	/* in: why @allowed is NULL, for programs and traces */
 	bool			changed; /* in: the user's mask has changed: no rest */
-	bool			waits;	/* in: its status may end, and nothing reports that */
 	u64			toll;	/* in: ns/s that it costs more once it has been moved */
 	unsigned int		hint;	/* in: 1 + the CPU that its driver prefers, 0: none */
 	const unsigned long	*allowed; /* in: CPUs of the user's mask, NULL: may not move */
@@ -165,17 +156,11 @@ struct irq_balance {
 	u64		after;		/* the same with its moves done, as predicted */
 	u32		generation;	/* of irq_balance_init(): older states are void */
 	u32		interval_ms;	/* from the last pass to the next, 0: no timer */
-	u64		calm;		/* clock (ns) until which alarms are off */
-	u64		vain;		/* interrupts that base load was seen to follow */
-	u32		limit;		/* see irq_load_rises(), of those without an alarm */
+	u32		limit;		/* see irq_load_rises(); 0: the timer is on */
 	unsigned int	nr_heavy;	/* heavy interrupts at the last pass, movable or not */
 	unsigned int	nr_moves;	/* moves that the last pass asked for */
-	unsigned int	false_alarms;	/* kicks in a row that led to no move */
-	unsigned int	probe;		/* passes to make after a kick with nothing heavy yet */
-	bool		busy;		/* a movable interrupt takes as much as is heavy */
-	bool		swings;		/* the load of one of these does */
-	bool		crowd;		/* light interrupts may move, as they fill a CPU */
-	bool		more;		/* the last pass had more of them to move than it may */
+	bool		busy;		/* an interrupt, or light ones of one CPU, are watched */
+	bool		changes;	/* something has changed, or may have */
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */
 	bool		kicked;		/* the charge path asked for this pass */

@@ -107,16 +107,10 @@ static void accrue(u64 *time, u64 *rest, u64 rate, u64 ms)
 	*rest %= 1000;
 }
 
-/* Charged time (ns) after which its window closes. */
-static u64 quantum(const struct sim_irq *irq)
-{
-	return irq->state.alarm.quantum ? irq->state.alarm.quantum : IRQ_LOAD_QUANTUM;
-}
-
 /* Clock (ns) when the present quantum is full at this rate. */
 static u64 quantum_full(const struct sim *s, const struct sim_irq *irq, u64 rate)
 {
-	u64 left = irq->charged < quantum(irq) ? quantum(irq) - irq->charged : 0;
+	u64 left = irq->charged < IRQ_LOAD_QUANTUM ? IRQ_LOAD_QUANTUM - irq->charged : 0;
 
 	return clock_ns(s->now) + left * NSEC_PER_SEC / rate;
 }
@@ -138,7 +132,7 @@ static void advance(struct sim *s, u64 ms)
 		if (!rate)
 			continue;
 		full = quantum_full(s, irq, rate);
-		each = quantum(irq) * NSEC_PER_SEC / rate;
+		each = IRQ_LOAD_QUANTUM * NSEC_PER_SEC / rate;
 		if (full > clock_ns(ms)) {
 			irq->charged += rate * (span / 1000) +
 					rate * (span % 1000) / 1000;
@@ -167,15 +161,14 @@ static u64 next_kick(const struct sim *s)
 	for (i = 0; i < s->load->nr_irqs; i++) {
 		const struct sim_irq *irq = &s->irqs[i];
 		u64 rate = rate_of(s, i), full, each;
-		u32 limit = irq->state.alarm.limit;
 
-		if (!rate || !irq->state.alarm.quantum)
+		if (!rate)
 			continue;
 		full = quantum_full(s, irq, rate);
-		each = quantum(irq) * NSEC_PER_SEC / rate;
-		if (irq_load_rises(quantum(irq), full - irq->since, limit))
+		each = IRQ_LOAD_QUANTUM * NSEC_PER_SEC / rate;
+		if (irq_load_rises(IRQ_LOAD_QUANTUM, full - irq->since, s->bal.limit))
 			first = min(first, full);
-		else if (irq_load_rises(quantum(irq), each, limit))
+		else if (irq_load_rises(IRQ_LOAD_QUANTUM, each, s->bal.limit))
 			first = min(first, full + each);
 	}
 	if (first == ~0ULL)
@@ -366,7 +359,6 @@ static void one_pass(struct sim *s, bool kicked)
 		in->time = s->irqs[i].time;
 		in->allowed = s->irqs[i].mask;
 		in->status = load->irqs[i].managed || load->irqs[i].pinned;
-		in->waits = load->irqs[i].pinned;
 		if (in->status)
 			in->allowed = NULL;
 	}
@@ -395,6 +387,19 @@ static void one_pass(struct sim *s, bool kicked)
 		fprintf(s->out, "%llu\n", (unsigned long long)s->next);
 }
 
+/* The planner wants a package, cache or core to have the number of a CPU: its first one's */
+static unsigned int first_with(const struct workload *load, size_t member, unsigned int cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < cpu; i++) {
+		if (!memcmp((const char *)&load->cpus[i] + member, (const char *)&load->cpus[cpu] + member,
+			    sizeof(unsigned int)))
+			break;
+	}
+	return i;
+}
+
 static void start(struct sim *s)
 {
 	const struct workload *load = s->load;
@@ -411,9 +416,9 @@ static void start(struct sim *s)
 		s->cpus[i].online = true;
 		s->in_cpus[i].capacity = cpu->capacity;
 		s->in_cpus[i].node = cpu->node;
-		s->in_cpus[i].package = cpu->package;
-		s->in_cpus[i].llc = cpu->llc;
-		s->in_cpus[i].core = cpu->core;
+		s->in_cpus[i].package = first_with(load, offsetof(struct workload_cpu, package), i);
+		s->in_cpus[i].llc = first_with(load, offsetof(struct workload_cpu, llc), i);
+		s->in_cpus[i].core = first_with(load, offsetof(struct workload_cpu, core), i);
 	}
 	for (i = 0; i < load->nr_irqs; i++) {
 		s->irqs[i].cpu = load->irqs[i].at;

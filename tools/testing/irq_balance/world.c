@@ -199,7 +199,7 @@ unsigned int world_pass(struct world *w)
 {
 	u64 before = world_worst(w);
 	unsigned int i, asked = 0, done = 0;
-	bool forced = false, heavy = false, full = false, more = w->bal.more;
+	bool forced = false, heavy = false, full = false;
 	u64 gain, off;
 
 	for (i = 0; i < w->nr_irqs; i++)
@@ -209,11 +209,9 @@ unsigned int world_pass(struct world *w)
 	for (i = 0; i < w->nr_irqs; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
 
-		/* Heavy, or heavy with the next average, or as much on a slow CPU */
-		if (!w->movable[i])
-			continue;
-		heavy |= irq->state->heavy || (irq->cpu < w->nr_cpus && irq->load * 1024 >=
-			 w->set.heavy * 750000ULL * w->cpus[irq->cpu].capacity);
+		/* Heavy, or heavy with the next average */
+		heavy |= irq->state->heavy || (irq->cpu < w->nr_cpus && irq->load >=
+					       w->set.heavy * 750000ULL);
 		full |= irq->cpu < w->nr_cpus && irq->load * 1024 >=
 			800000000ULL * w->cpus[irq->cpu].capacity;
 	}
@@ -221,9 +219,6 @@ unsigned int world_pass(struct world *w)
 		struct irq_balance_irq *irq = &w->irqs[i];
 
 		irq->changed = false;
-		check(w, !irq->state->away || irq->cpu >= w->nr_cpus ||
-		      (irq->node >= 0 && w->cpus[irq->cpu].node != irq->node),
-		      "away from its node, and on it");
 		if (irq->target == irq->cpu) {
 			check(w, irq->reason == IRQ_BALANCE_WHY_NONE,
 			      "a reason without a move");
@@ -237,8 +232,8 @@ unsigned int world_pass(struct world *w)
 		asked--;
 		check(w, w->movable[i], "moved what may not be moved");
 		check(w, world_may(w, i, irq->target), "moved to a forbidden CPU");
-		check(w, irq->state->heavy || more || w->cpus[irq->cpu].load >= 800 * MSEC,
-		      "moved a light interrupt");
+		check(w, irq->state->heavy || irq->reason == IRQ_BALANCE_WHY_AFFINITY ||
+		      w->cpus[irq->cpu].load >= 800 * MSEC, "moved a light interrupt");
 		check(w, irq->reason != IRQ_BALANCE_WHY_NONE,
 		      "a move without a reason");
 		check(w, irq->state->why == irq->reason, "another reason in its state");
@@ -254,9 +249,6 @@ unsigned int world_pass(struct world *w)
 	if (!w->wrong && !w->bal.program) {
 		gain = gain_of_moves(w);
 		off = before / 10000 + 1000;
-		/* The base load that follows one counts as its load */
-		for (i = 0; i < w->nr_irqs; i++)
-			off += w->state[i].follows;
 		for (i = 0; i < w->nr_irqs; i++)
 			check(w, w->irqs[i].target == w->irqs[i].cpu ||
 			      (w->irqs[i].gain <= gain + off && w->irqs[i].gain + off >= gain),
@@ -264,11 +256,10 @@ unsigned int world_pass(struct world *w)
 	}
 	check(w, !w->cpus[w->nr_cpus].base.seen, "measured a CPU behind the last");
 	check(w, w->bal.next > w->now, "next pass in the past");
-	if (w->bal.next != w->bal.calm)
-		check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.probe || crowded(w),
-		      "a timer with nothing heavy");
-	check(w, w->bal.next != IRQ_BALANCE_NO_TIMER || w->now >= w->bal.calm,
-	      "neither alarms nor a timer");
+	check(w, heavy || w->bal.next == IRQ_BALANCE_NO_TIMER || w->bal.changes || crowded(w),
+	      "a timer with nothing heavy");
+	check(w, (w->bal.next == IRQ_BALANCE_NO_TIMER) == !!w->bal.limit,
+	      "not either a timer or a limit");
 	for (i = 0; i < w->nr_irqs && !w->wrong; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
 
@@ -326,28 +317,11 @@ unsigned int world_step(struct world *w, u64 ns)
 	return world_pass(w);
 }
 
-/* Whether an interrupt is charged faster than its alarm, or that of all, allows. */
-static bool alarmed(const struct world *w)
-{
-	unsigned int i;
-
-	for (i = 0; i < w->nr_irqs; i++) {
-		const struct irq_balance_alarm *alarm = &w->state[i].alarm;
-		bool known = w->state[i].generation == w->bal.generation;
-		u32 limit = known ? alarm->limit : w->bal.limit;
-
-		if (w->irqs[i].cpu < w->nr_cpus && (!known || alarm->quantum) &&
-		    cost(w, i, w->irqs[i].cpu) / 1000 * limit > IRQ_LOAD_QUANTUM * MSEC)
-			return true;
-	}
-	return false;
-}
-
 /**
  * world_run - passes at the policy's own pace
  * @w:		world
  * @ms:		for how long, simulated; without a timer a kick every 100 ms
- *		stands for interrupt entry, with one a kick 100 ms after a step
+ *		stands for interrupt entry
  *
  * Return: moves that were done.
  */
@@ -358,8 +332,7 @@ unsigned int world_run(struct world *w, unsigned int ms)
 
 	while (w->now < end && !w->wrong) {
 		u64 next = w->bal.next, kick = w->now + 100 * MSEC;
-		bool kicked = next == IRQ_BALANCE_NO_TIMER || next <= w->now ||
-			      (next > kick && alarmed(w));
+		bool kicked = next == IRQ_BALANCE_NO_TIMER || next <= w->now;
 
 		if (kicked)
 			next = kick;

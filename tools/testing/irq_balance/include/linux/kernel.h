@@ -28,4 +28,14 @@
 #define abs_diff(a, b)		((a) > (b) ? (a) - (b) : (b) - (a))
 #define clamp(val, lo, hi)	min(max(val, lo), hi)
 
+/* As lib/math/int_sqrt.c */
+static inline unsigned long int_sqrt(unsigned long x)
+{
+	unsigned long root = 0;
+
+	while ((root + 1) * (root + 1) <= x)
+		root++;
+	return root;
+}
+
 #endif
