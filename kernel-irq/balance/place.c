@@ -2,39 +2,37 @@
 /**
  * DOC: irq-balance-place
  *
- * 1. The load of a CPU is the part of each second that interrupts, softirqs and real-time tasks
- *    take of it; light interrupts and what may not move are part of it.
- * 2. First, interrupts that may not stay go where the CPU ends lowest, and those that are far from
- *    their device come nearer if a CPU ends with at most 70 % there.
- * 3. Then the busiest CPU makes a step: an interrupt leaves, or one does to which up to four
- *    lighter ones give way, or several leave that would be too light one by one.
+ * 1. The *load* of a CPU is the time per second that its interrupts, its own softirqs and its
+ *    real-time tasks take; on a CPU of half the capacity an interrupt takes twice the time.
+ * 2. First, what may not stay where it is goes to the CPU that ends lowest, and what is far from its
+ *    device comes nearer if a CPU there ends with at most 70 %.
+ * 3. Then the busiest CPU makes a *step*: one interrupt leaves it; or one leaves, and up to four
+ *    lighter ones give way where it goes; or several leave that are too light one by one.
  * 4. A step is worth it if each CPU that it touches ends below what the busiest one had, by the
- *    price; that with one move is taken before others, then that with the lowest end, then that
- *    with the lightest interrupt.
- * 5. The price is ``min_gain`` of that load (a third more if others give way), the IPIs of
- *    redirected interrupts, and for the first step of a pass the error of both loads.
- * 6. If there is no such step an interrupt may leave busy neighbours instead, for a third more:
- *    siblings weigh a quarter of their load, other cores of the cache or the package an eighth.
- * 7. If none is worth it the CPU is done, and the next busiest one follows; from then on the price
- *    is at least a quarter of the load, but for a CPU that has more than 80 %.
- * 8. A CPU that is farther from the device is open only if all that are nearer would end above
- *    80 %: its node comes first, then the package, then the others.
+ *    *price*; the first kind that is worth it is made, of these the step that ends lowest, of
+ *    equal ones (within half a per cent) that of the lightest interrupt.
+ * 5. The price is ``min_gain`` of that load and the IPIs of redirected interrupts, a third more of
+ *    ``min_gain`` if others give way; the first step of a pass has to gain what the loads of both
+ *    CPUs may be off by, besides.
+ * 6. If none is worth it an interrupt may leave busy neighbours, for a third more: a sibling weighs
+ *    a quarter of its load, other cores of the cache or the package an eighth.
+ * 7. If that is not worth it either the CPU is *done*, and the next busiest follows; from then on
+ *    none gives way, and a CPU with at most 80 % has to gain a quarter of its load.
+ * 8. CPUs of the device's node come before others of its package, these before the rest: what is
+ *    farther is open only if all that are nearer would end above 80 %.
  *
- * The data: CPUs by number, each with the load that stays, its items (interrupts that may move,
- * the heaviest first), and the sums of what shares its core, cache and package::
+ * For example, with loads in ms/s, and CPUs that share nothing but their package::
  *
- *   package           0                    1
- *   core         0         1          2         3
- *   CPU        0   1     2   3      4   5     6   7
- *   items     400       200
- *             350       200
- *   stays      10
+ *    CPU                        0      1      2
+ *    interrupts that may      600    200      -
+ *    move, heaviest first     500    200
+ *                                    150
+ *    all the rest               0      0      0
  *
- * For example, interrupts with 400 and 350 ms/s on CPU 0 may use CPUs 0 and 1, CPU 1 has two with
- * 200 ms/s, CPU 2 is idle. CPU 0 has 750, so 37.5 are to be gained by one move: none does, as CPU
- * 1 would end with 750 or more. To gain 50, that with 350 goes to CPU 1 and one with 200 gives way
- * to CPU 2: the CPUs end with 400, 550 and 200, lower than with 400 instead of 350. Now CPU 1 is
- * the busiest, and the other one with 200 goes to CPU 2: all have 350 or 400, and no step gains 20.
+ * CPU 0 is the busiest. If 600 leave for CPU 2 both end with 600 at most, and if 500 leave they do,
+ * too: the interrupt with 500 moves. CPU 0 has 600 then, and is done, as no step makes that less.
+ * CPU 1 has 550, and would have to gain 137.5: its lightest interrupt would bring CPU 2 to 650.
+ * CPU 2 has one interrupt, as CPU 0. So that is all.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -163,7 +161,7 @@ static void take_back(struct irq_balance_work *w)
 	}
 }
 
-/* Whether an item may be put on a CPU; a CPU without room keeps what it has */
+/* Whether an item may be put on a CPU; one without room keeps what it has */
 static bool may(const struct irq_balance_work *w, const struct irq_balance_item *it, u32 cpu)
 {
 	const struct irq_balance_slot *slot = &w->slots[cpu], *home = &w->slots[it->home];

@@ -2,9 +2,18 @@
 /*
  * Interrupt balancing: a pass of the planner
  *
- * A pass takes in what each interrupt has cost, brings the loads up to date, sees what came of the
- * last moves, has place.c find those that are worth it, and asks for them. The rules, with an
- * example, are in Documentation/admin-guide/irq-balance.rst, "How it decides".
+ * A pass takes in what each interrupt has cost, brings the loads up to date (average.c), judges the
+ * last moves, has place.c find those that are worth it, and asks for them.
+ *
+ * An interrupt with 2 % of a CPU (``heavy``) may move once its load is known, after a tenth of a
+ * second; on a CPU that is nearly full a sixteenth of that will do. One that has moved rests for a
+ * second. Three seconds after the move it is judged by the load of the last second, whatever that
+ * is the load of: if the busier of both CPUs gained less than half of what was promised, the rest
+ * is a minute, and an hour the next time. So it is if the interrupt moves again within two minutes
+ * after its rest. A promise that is kept, or another load of the interrupt, ends that.
+ *
+ * The next pass comes after interval_ms while something changes, after six times that while an
+ * interrupt is heavy, and otherwise when an interrupt gets heavy.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -161,12 +170,6 @@ static void rest(struct irq_balance_state *st, u64 from)
 	WRITE_ONCE(st->hold, from + (ns(1000) << REST_SHIFT * st->rest));
 }
 
-static void rest_longer(struct irq_balance_state *st, u64 from)
-{
-	st->rest = min(st->rest + 1U, REST_MAX);
-	rest(st, from);
-}
-
 /* The one memory: was the last move done, and did it bring what it promised? */
 static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq *irq)
 {
@@ -175,15 +178,16 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 
 	if (st->planned && irq->cpu == st->target) {
 		st->soon = st->hold && now < st->hold + ns(SOON_MS);
-		st->rest = min(st->rest + st->soon, REST_MAX);
+		st->rest = min(st->rest + (u32)st->soon, REST_MAX);
 		rest(st, now);
 		st->moved = now;
 		st->reason = st->planned;
 		st->waited = 0;
 	} else if (st->planned && !bal->observe && st->ran && ++st->waited == WAITED) {
-		/* The move of a silent interrupt may wait until it occurs */
+		/* The move of a silent interrupt may wait until it occurs. Soon again, then later */
 		st->waited = 0;
-		rest_longer(st, now);
+		rest(st, now);
+		st->rest = min(st->rest + 1U, REST_MAX);
 		st->why = IRQ_BALANCE_WHY_FAILED;
 	}
 	st->planned = IRQ_BALANCE_WHY_NONE;
@@ -191,10 +195,11 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		st->promise = 0;
 	if (st->promise && now >= st->moved + ns(JUDGE_MS)) {
 		if (max(cpus[st->from].recent, cpus[irq->cpu].recent) > st->promise)
-			rest_longer(st, st->moved);
+			st->rest = min(st->rest + 1U, REST_MAX);
 		else if (!st->soon)
 			st->rest = 0;
 		st->promise = 0;
+		rest(st, st->moved);
 	}
 	/* The user asks, or what it may do has changed: no rest */
 	if (bal->asked || bal->changed || irq->changed) {
