@@ -69,8 +69,9 @@ static void restart(struct irq_balance_average *avg, u64 mean, u32 age_ms)
 static bool is_step(struct irq_balance_average *avg, u64 rate, u32 ms, bool hasty)
 {
 	bool quick = hasty && is_beyond(&avg->windows, rate);
-	bool slow = is_beyond(&avg->seconds, avg->recent);
-	bool up = (quick ? rate : avg->recent) > avg->mean;
+	bool up = rate > avg->mean;
+	/* After a burst what is recent stays high for a while */
+	bool slow = is_beyond(&avg->seconds, avg->recent) && up == (avg->recent > avg->mean);
 
 	if (!quick)
 		widen_range(&avg->windows, rate, ms);
