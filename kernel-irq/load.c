@@ -48,13 +48,6 @@
 DEFINE_STATIC_KEY_FALSE(irq_load_key);
 DEFINE_PER_CPU(struct irq_load_cpu, irq_load_cpu);
 
-/*
- * Samples are this many times closer while something has to be decided: for two seconds after a
- * start, and for half a second when a load rises. Where loads always swing, each ten seconds.
- */
-#define IRQ_LOAD_HURRY		8
-static unsigned long irq_load_hurry_from, irq_load_hurry_for;
-
 /* Queued when a load rises, see irq_load_set_kick() */
 static struct irq_work *irq_load_kick;
 static u32 irq_load_limit;
@@ -101,15 +94,6 @@ struct irq_load_line *irq_load_get_line(unsigned int irq)
 	return desc ? desc->load : NULL;
 }
 
-static void irq_load_rose(struct irq_work *work)
-{
-	irq_work_queue(work);
-	if (jiffies - READ_ONCE(irq_load_hurry_from) > 10 * HZ) {
-		WRITE_ONCE(irq_load_hurry_for, HZ / 2);
-		WRITE_ONCE(irq_load_hurry_from, jiffies);
-	}
-}
-
 /*
  * A line was charged, on this CPU. Wake the user if its load has risen. A window closes when a
  * quantum has been charged in it. A race with another CPU wakes it for nothing, or a window late.
@@ -120,22 +104,18 @@ void irq_load_charged(struct irq_load_line *line, u64 now)
 	u64 total = READ_ONCE(line->hard.time) + atomic64_read(&line->soft) +
 		    READ_ONCE(line->thread.time);
 	s64 charged = total - READ_ONCE(line->window_total);
-	u32 quantum = READ_ONCE(line->quantum), limit = READ_ONCE(line->limit);
 
 	WRITE_ONCE(line->seen.cpu, smp_processor_id());
 	WRITE_ONCE(line->seen.charges, READ_ONCE(line->seen.charges) + 1);
 
-	if (!quantum) {
-		quantum = IRQ_LOAD_QUANTUM;
-		limit = READ_ONCE(irq_load_limit);
-	}
 	/* Negative if a race has left a lower total. By far if it had read halves: begin anew. */
-	if (!work || (charged < quantum && charged > -(s64)NSEC_PER_SEC))
+	if (!work || (charged < IRQ_LOAD_QUANTUM && charged > -(s64)NSEC_PER_SEC))
 		return;
 
 	if (charged > 0 &&
-	    irq_load_rises(charged, irq_load_since(now, READ_ONCE(line->window_start)), limit))
-		irq_load_rose(work);
+	    irq_load_rises(charged, irq_load_since(now, READ_ONCE(line->window_start)),
+			   READ_ONCE(irq_load_limit)))
+		irq_work_queue(work);
 
 	WRITE_ONCE(line->window_start, now);
 	WRITE_ONCE(line->window_total, total);
@@ -145,8 +125,6 @@ void irq_load_charged(struct irq_load_line *line, u64 now)
 u64 irq_load_aim(u64 aim)
 {
 	KUNIT_STATIC_STUB_REDIRECT(irq_load_aim, aim);
-	if (jiffies - READ_ONCE(irq_load_hurry_from) < READ_ONCE(irq_load_hurry_for))
-		aim /= IRQ_LOAD_HURRY;
 	return aim;
 }
 
@@ -400,16 +378,6 @@ static void irq_load_calibrate(void)
 	irq_load_span_cost = least;
 }
 
-/*
- * The limit of one interrupt, and the charged ns after which its window closes; 0: it queues
- * nothing. Until this is called the limit of all holds. The caller has a reference.
- */
-void irq_load_set_alarm(struct irq_desc *desc, u32 quantum, u32 limit)
-{
-	WRITE_ONCE(desc->load->limit, quantum ? limit : 0);
-	WRITE_ONCE(desc->load->quantum, quantum ? : U32_MAX);
-}
-
 /**
  * irq_load_clock_is_good - Whether what is measured can be trusted
  *
@@ -444,8 +412,6 @@ void irq_load_get(void)
 
 	if (!irq_load_users) {
 		irq_load_calibrate();
-		WRITE_ONCE(irq_load_hurry_for, 2 * HZ);
-		WRITE_ONCE(irq_load_hurry_from, jiffies);
 		irq_load_softirq_start();
 		static_branch_enable(&irq_load_key);
 	}

@@ -41,8 +41,6 @@ struct irq_load_line {
 	u32			soft_rate;	/* for each 1024 ns since the one before */
 	u32			soft_carry;	/* softirq time that is still to be charged */
 	struct irq_load		seen;		/* highest times a reader saw */
-	u32			quantum;	/* see irq_load_set_alarm() */
-	u32			limit;
 	u64			window_start;	/* when the present window was opened */
 	u64			window_total;	/* time of all kinds by then */
 	/* NAPI polls by threads or busy pollers, which are not measured: see irq_load_polled() */
@@ -116,7 +114,6 @@ irqreturn_t irq_load_timed_thread(struct irq_desc *desc, struct irqaction *actio
 void irq_load_peek(struct irq_desc *desc, struct irq_load *load);
 bool irq_load_is_polled(struct irq_desc *desc);
 void irq_load_set_kick(struct irq_work *work, u32 limit);
-void irq_load_set_alarm(struct irq_desc *desc, u32 quantum, u32 limit);
 void irq_load_charged(struct irq_load_line *line, u64 now);
 struct irq_desc *irq_load_next_desc(struct irq_desc *desc);
 struct irq_load_line *irq_load_get_line(unsigned int irq);

@@ -168,17 +168,10 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 		map->gain = div64_u64(1000 * (before - min(before, map->policy.after)), before);
 
 	for (i = 0; i < map->nr; i++) {
-		struct irq_balance_irq *irq = &map->irqs[i];
-		/* That of a carried one rises with its carrier's, or alone */
-		const struct irq_balance_alarm *alarm = &(irq->carrier ?: irq->state)->alarm;
-
-		irq_load_set_alarm(map->descs[i], alarm->quantum, alarm->limit);
-		if (irq->target != irq->cpu)
-			irq_balance_publish_move(map->descs[i], irq);
-	}
-	/* A carrier may come before those that it carries */
-	for (i = 0; i < map->nr; i++)
+		if (map->irqs[i].target != map->irqs[i].cpu)
+			irq_balance_publish_move(map->descs[i], &map->irqs[i]);
 		irq_desc_put_ref(map->descs[i]);
+	}
 }
 
 /* Widen masks of drivers, or give all back */
@@ -459,10 +452,13 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	if (mode != IRQ_BALANCE_ON)
 		irq_balance_widen_all(false);
 	memset(map->cpus, 0, nr_cpu_ids * sizeof(*map->cpus));
-	/* There may be holes between the possible ones */
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+	/* There may be holes between the possible ones, and some may never be online */
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 		map->cpus[cpu].capacity = IRQ_BALANCE_CAPACITY;
+		map->cpus[cpu].node = NUMA_NO_NODE;
+	}
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
+	map->nr = 0;
 	map->gain = 0;
 	if (mode == IRQ_BALANCE_OFF) {
 		WRITE_ONCE(irq_balance_answered, irq_balance_asked);
