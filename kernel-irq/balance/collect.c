@@ -33,17 +33,25 @@
 
 const char * const irq_balance_status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };
 
+/* The lowest CPU of a mask, or @cpu, which it may lack where the firmware says nonsense */
+static unsigned int irq_balance_first(const struct cpumask *mask, unsigned int cpu)
+{
+	unsigned int first = cpumask_first(mask);
+
+	return first < nr_cpu_ids ? first : cpu;
+}
+
 /* A node has its number; a cache, core or package that of its lowest CPU */
 static void irq_balance_collect_topology(struct irq_balance_cpu *c, unsigned int cpu)
 {
 	struct cacheinfo *llc = get_cpu_cacheinfo_llc(cpu);
 
 	c->node = cpu_to_node(cpu);
-	c->core = cpumask_first(topology_sibling_cpumask(cpu));
+	c->core = irq_balance_first(topology_sibling_cpumask(cpu), cpu);
 	/* Without a topology all CPUs are in one package, but have masks of one CPU */
-	c->package = cpumask_first(topology_physical_package_id(cpu) < 0 ?
-				   cpu_online_mask : topology_core_cpumask(cpu));
-	c->llc = llc ? cpumask_first(&llc->shared_cpu_map) : c->package;
+	c->package = irq_balance_first(topology_physical_package_id(cpu) < 0 ?
+				       cpu_online_mask : topology_core_cpumask(cpu), cpu);
+	c->llc = llc ? irq_balance_first(&llc->shared_cpu_map, cpu) : c->package;
 }
 
 /* CPUs that interrupts may be moved to. Stale if a CPU may go away meanwhile. */
@@ -59,16 +67,43 @@ void irq_balance_usable_cpus(struct cpumask *mask)
 	}
 }
 
-/* The time of a CPU that tasks take, ns/s: what is busy without the interrupts of the last pass */
-static u64 irq_balance_tasks(unsigned int cpu, const struct irq_balance_cpu *c)
+/* The time (ns/s) of a CPU that the scheduler's measure stands for */
+static u64 irq_balance_util_time(const struct irq_balance_cpu *c, unsigned int cpu,
+				 unsigned long util)
 {
-	u64 busy;
+	return div_u64(util * IRQ_BALANCE_FULL, arch_scale_cpu_capacity(cpu) - c->throttled);
+}
 
-	if (!cpu_online(cpu))
-		return 0;
-	busy = div_u64(sched_cpu_util(cpu) * IRQ_BALANCE_FULL,
-		       arch_scale_cpu_capacity(cpu) - c->throttled);
-	return busy - min(busy, c->load);
+/* What real-time and deadline tasks take, and others, without the interrupts of the last pass */
+static void irq_balance_collect_tasks(struct irq_balance_cpu *c, unsigned int cpu, u64 threads)
+{
+	u64 realtime = 0, busy = 0;
+
+	if (cpu_online(cpu)) {
+		realtime = irq_balance_util_time(c, cpu, sched_cpu_util_rt(cpu));
+		busy = irq_balance_util_time(c, cpu, sched_cpu_util(cpu));
+	}
+	c->realtime = realtime - min(realtime, threads);
+	c->tasks = busy - min(busy, c->load + c->realtime);
+}
+
+/* Threads of interrupts are real-time tasks, too, but part of the load of their interrupts */
+static void irq_balance_collect_threads(struct irq_balance_map *map)
+{
+	const struct irq_balance_irq *irq;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		map->cpus[cpu].realtime = 0;
+	/* Those of the last pass */
+	for (irq = map->irqs; irq < map->irqs + map->nr; irq++) {
+		struct irq_balance_cpu *c = &map->cpus[irq->cpu];
+
+		if (irq->cpu < nr_cpu_ids && irq->thread && !irq->carrier)
+			c->realtime += mul_u64_u64_div_u64(div_u64(irq->load * IRQ_BALANCE_CAPACITY,
+								   c->capacity),
+							   irq->thread, irq->time);
+	}
 }
 
 /* The capacity that throttling leaves, and what it takes if times follow the frequency */
@@ -90,6 +125,7 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
 	unsigned int cpu;
 
 	irq_balance_usable_cpus(&map->usable);
+	irq_balance_collect_threads(map);
 
 	for_each_possible_cpu(cpu) {
 		struct irq_balance_cpu *c = &map->cpus[cpu];
@@ -103,7 +139,7 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
 			map->policy.changed = true;
 		}
 		irq_balance_collect_capacity(c, cpu);
-		c->tasks = irq_balance_tasks(cpu, c);
+		irq_balance_collect_tasks(c, cpu, c->realtime);
 		/* Elsewhere it is the number of the CPU, for packing tasks */
 		c->priority = IS_ENABLED(CONFIG_SCHED_MC_PRIO) ? arch_asym_cpu_priority(cpu) : 0;
 	}
@@ -291,7 +327,6 @@ static void irq_balance_collect_irq(struct irq_balance_map *map, struct irq_desc
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	irq->status = irq_balance_status(desc, &irq_balance_map.usable);
 	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
-	irq->waits = BIT(irq->status) & IRQ_BALANCE_WAITS;
 }
 
 int irq_balance_grow(struct irq_balance_map *map)

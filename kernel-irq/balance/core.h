@@ -23,7 +23,7 @@ enum irq_balance_mode {
 	IRQ_BALANCE_NR_MODES
 };
 
-/* States that keep an interrupt, and may end while the balancer sleeps */
+/* States that keep an interrupt, and may end by themselves */
 #define IRQ_BALANCE_WAITS	(BIT(IRQ_BALANCE_STOPPED) | BIT(IRQ_BALANCE_FORWARDED) | \
 				 BIT(IRQ_BALANCE_POLLED))
 

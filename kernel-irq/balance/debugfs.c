@@ -19,7 +19,6 @@ static int stats_show(struct seq_file *m, void *unused)
 	for (why = IRQ_BALANCE_WHY_IMBALANCE; why <= IRQ_BALANCE_WHY_PROGRAM; why++)
 		seq_printf(m, "moves_%s %llu\n", irq_balance_why_name(why), map->moves[why]);
 	seq_printf(m, "failed %llu\n", map->failed);
-	seq_printf(m, "vain %llu\n", map->policy.vain);
 	seq_printf(m, "proposal_gain %u\n", map->gain);
 	return 0;
 }

@@ -14,9 +14,8 @@
 #include "place.h"
 #include "program.h"
 
-/* The most that a pass accepts from a program */
+/* The most that a pass looks at from a program */
 #define PROPOSALS_MAX	4096U
-#define MOVES_MAX	64U
 
 void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now)
 {
@@ -83,7 +82,7 @@ __bpf_kfunc int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 
 		return -EACCES;
 	if (ctx->now < c->full_until)
 		return -ENOSPC;
-	return ctx->bal->nr_moves < MOVES_MAX ? 0 : -E2BIG;
+	return ctx->bal->nr_moves < IRQ_BALANCE_MOVES_MAX ? 0 : -E2BIG;
 }
 
 /**
