@@ -72,15 +72,6 @@
 /* How far a CPU is from a device: in its node, in the package of that, elsewhere */
 #define NR_DISTANCES	3
 
-static u64 *domain_load(const struct irq_balance_work *w, enum irq_balance_level level, u32 cpu)
-{
-	const struct irq_balance_cpu *c = &w->cpus[cpu];
-	u32 id = level == IRQ_BALANCE_CORE ? c->core :
-		 level == IRQ_BALANCE_LLC ? c->llc : c->package;
-
-	return &w->slots[id].busy[level];
-}
-
 /**
  * irq_balance_charge - Add to the load of a CPU
  * @w:		the workspace
@@ -90,20 +81,22 @@ static u64 *domain_load(const struct irq_balance_work *w, enum irq_balance_level
  */
 void irq_balance_charge(struct irq_balance_work *w, u32 cpu, u64 load, u64 variance)
 {
-	enum irq_balance_level level;
+	const struct irq_balance_cpu *c = &w->cpus[cpu];
 
 	w->slots[cpu].load += load;
 	w->slots[cpu].variance += variance;
-	for (level = 0; level < IRQ_BALANCE_NR_LEVELS; level++)
-		*domain_load(w, level, cpu) += load;
+	w->slots[c->core].core_load += load;
+	w->slots[c->llc].cache_load += load;
+	w->slots[c->package].package_load += load;
 }
 
 /* What its neighbours do to a CPU with such a load of its own */
 static u64 company(const struct irq_balance_work *w, u32 cpu, u64 own)
 {
-	u64 core = *domain_load(w, IRQ_BALANCE_CORE, cpu);
-	u64 others = (*domain_load(w, IRQ_BALANCE_PACKAGE, cpu) - core) / 2 +
-		     (*domain_load(w, IRQ_BALANCE_LLC, cpu) - core) / 2;
+	const struct irq_balance_cpu *c = &w->cpus[cpu];
+	u64 core = w->slots[c->core].core_load;
+	u64 others = (w->slots[c->package].package_load - core) / 2 +
+		     (w->slots[c->llc].cache_load - core) / 2;
 
 	return (min(core - w->slots[cpu].load, own) >> SIBLINGS_SHIFT) +
 	       min(others >> PACKAGE_SHIFT, own / 2);
@@ -149,7 +142,8 @@ static void put(struct irq_balance_work *w, struct irq_balance_item *it, u32 cpu
 /* A move of the present step */
 static void try(struct irq_balance_work *w, struct irq_balance_item *it, u32 cpu)
 {
-	w->trail[w->nr_trail++] = (struct irq_balance_trace) { it, it->place };
+	it->from = it->place;
+	w->trail[w->nr_trail++] = it;
 	put(w, it, cpu);
 }
 
@@ -157,7 +151,7 @@ static void take_back(struct irq_balance_work *w)
 {
 	while (w->nr_trail) {
 		w->nr_trail--;
-		put(w, w->trail[w->nr_trail].it, w->trail[w->nr_trail].from);
+		put(w, w->trail[w->nr_trail], w->trail[w->nr_trail]->from);
 	}
 }
 
@@ -264,9 +258,9 @@ static enum irq_balance_why why_not(const struct irq_balance_work *w)
 	u32 cpu;
 
 	for (i = 0; i < w->nr_trail; i++)
-		least += w->trail[i].it->toll;
+		least += w->trail[i]->toll;
 	for (i = 0; i <= w->nr_trail; i++) {
-		cpu = i < w->nr_trail ? w->trail[i].it->place : w->from;
+		cpu = i < w->nr_trail ? w->trail[i]->place : w->from;
 		gain = w->before - min(w->before, load_with(w, cpu, 0));
 		if (gain < least)
 			return IRQ_BALANCE_WHY_GAIN;
@@ -394,7 +388,7 @@ static bool relieve(struct irq_balance_work *w, u32 from)
 		return true;
 	begin(w, from, 3);
 	while (load_with(w, from, 0) > w->limit && w->nr_moved < IRQ_BALANCE_MOVES_MAX &&
-	       try_one(w, false))
+	       w->nr_trail < IRQ_BALANCE_MOVES_MAX && try_one(w, false))
 		;
 	/* If they are too many for one pass, the next one goes on */
 	if (w->nr_moved == IRQ_BALANCE_MOVES_MAX || (w->nr_trail && !why_not(w)))

@@ -16,24 +16,17 @@
 /* A CPU with that load (ns/s) is nearly full */
 #define IRQ_BALANCE_NEARLY_FULL	(IRQ_BALANCE_FULL / 10 * 8)
 
-/* What CPUs share, from the top */
-enum irq_balance_level {
-	IRQ_BALANCE_PACKAGE,
-	IRQ_BALANCE_LLC,
-	IRQ_BALANCE_CORE,
-	IRQ_BALANCE_NR_LEVELS
-};
-
 /* One CPU, by number */
 struct irq_balance_slot {
 	u64			load;		/* of its own, with all items at their place, ns/s */
 	u64			variance;	/* the square of what it may be off by */
 	u64			light;		/* of light interrupts, ns/s */
 	u64			bias;		/* among equal CPUs one with less is better, ns/s */
-	u64			busy[IRQ_BALANCE_NR_LEVELS]; /* load of the CPUs with this number
-							      * of package, cache or core, ns/s */
+	u64			package_load;	/* of all CPUs whose package has this number, ns/s */
+	u64			cache_load;	/* the same of last-level caches */
+	u64			core_load;	/* and of cores */
 	struct hlist_head	items;		/* that are here, the heaviest first */
-	u32			package;	/* that the node with this number is in */
+	u32			package;	/* of the node with this number */
 	u32			scale;		/* see IRQ_BALANCE_SCALE_SHIFT */
 	bool			room;		/* it takes more interrupts */
 	bool			done;		/* no step relieves it */
@@ -49,16 +42,11 @@ struct irq_balance_item {
 	u32			irq;		/* its index in what was handed to the pass */
 	u32			home;		/* CPU where it is */
 	u32			place;		/* CPU where it is to be */
+	u32			from;		/* @place before the present step */
 	u32			hint;		/* CPU that its driver prefers, or NOWHERE */
 	int			node;		/* of its device, -1: none */
 	bool			stay;		/* it may stay at @home */
 	u8			why;		/* enum irq_balance_why, if it stays */
-};
-
-/* A move of a step, to take that back */
-struct irq_balance_trace {
-	struct irq_balance_item	*it;
-	u32			from;
 };
 
 /* Workspace of a pass */
@@ -83,7 +71,7 @@ struct irq_balance_work {
 	u64				least;		/* what it has to gain, ns/s */
 	u64				limit;		/* where each CPU has to end, ns/s */
 	unsigned int			nr_trail;
-	struct irq_balance_trace	trail[IRQ_BALANCE_MOVES_MAX];
+	struct irq_balance_item		*trail[IRQ_BALANCE_MOVES_MAX];	/* that it moves */
 };
 
 /* The time that a load takes of a CPU, ns/s */
