@@ -75,10 +75,9 @@ static bool is_step(struct irq_balance_average *avg, u64 rate, u32 ms, bool hast
 
 	if (!quick)
 		widen_range(&avg->windows, rate, ms);
-	if (!slow)
-		widen_range(&avg->seconds, avg->recent, ms);
 	if (avg->run_ms && (!(quick || slow) || up != avg->up)) {
 		widen_range(&avg->windows, avg->run, 0);
+		widen_range(&avg->seconds, avg->recent, 0);
 		avg->run_ms = 0;
 	}
 	if (quick || slow) {
@@ -139,6 +138,12 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 		return;
 	}
 	/* As long as there is no more history than that, single windows have to do */
+	/* Once a second, lest the range goes with a step */
+	avg->range_ms += ms;
+	if (!avg->run_ms && avg->range_ms >= RECENT_MS) {
+		widen_range(&avg->seconds, avg->recent, avg->range_ms);
+		avg->range_ms = 0;
+	}
 	off = abs_diff(avg->age_ms < RECENT_MS ? rate : avg->recent, avg->mean);
 	avg->dev = blend(avg->dev, off, ms, history);
 	avg->since_ms = min(avg->since_ms + ms, WINDOW_MAX);

@@ -36,6 +36,7 @@ struct irq_balance_average {
 	struct irq_balance_range seconds;	/* of @recent */
 	u32	age_ms;		/* history behind @mean, saturating */
 	u32	run_ms;		/* length of the run, 0: none */
+	u32	range_ms;	/* since @seconds took in @recent */
 	u32	since_ms;	/* since @recent crossed @mean */
 	u32	swing_ms;	/* about as long it stays on one side of it */
 	bool	above;		/* it is above it */

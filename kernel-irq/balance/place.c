@@ -98,7 +98,7 @@ static u64 company(const struct irq_balance_work *w, u32 cpu, u64 own)
 	u64 others = (w->slots[c->package].package_load - core) / 2 +
 		     (w->slots[c->llc].cache_load - core) / 2;
 
-	return (min(core - w->slots[cpu].load, own) >> SIBLINGS_SHIFT) +
+	return min((core - w->slots[cpu].load) >> SIBLINGS_SHIFT, own) +
 	       min(others >> PACKAGE_SHIFT, own / 2);
 }
 
