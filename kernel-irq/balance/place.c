@@ -171,10 +171,10 @@ static bool may(const struct irq_balance_work *w, const struct irq_balance_item 
 
 static u32 distance(const struct irq_balance_work *w, const struct irq_balance_item *it, u32 cpu)
 {
-	if (it->node < 0 || w->cpus[cpu].node == it->node)
+	if (it->node < 0 || it->node >= (int)w->nr_cpus || !w->slots[it->node].package ||
+	    w->cpus[cpu].node == it->node)
 		return 0;
-	return it->node < (int)w->nr_cpus &&
-	       w->cpus[cpu].package == w->slots[it->node].package ? 1 : 2;
+	return 1 + w->cpus[cpu].package == w->slots[it->node].package ? 1 : 2;
 }
 
 /*
@@ -217,9 +217,9 @@ static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 far
 		if (best[d + 1].key < best[found].key)
 			found = d + 1;
 	}
-	it->why = best[found].cpu == IRQ_BALANCE_NOWHERE ? IRQ_BALANCE_WHY_FULL :
-		  d < farthest && best[d + 1].key < best[found].key ? IRQ_BALANCE_WHY_NODE :
-								      IRQ_BALANCE_WHY_BEST;
+	w->why = best[found].cpu == IRQ_BALANCE_NOWHERE ? IRQ_BALANCE_WHY_FULL :
+		 d < farthest && best[d + 1].key < best[found].key ? IRQ_BALANCE_WHY_NODE :
+								     IRQ_BALANCE_WHY_BEST;
 	*end = best[found].end;
 	return best[found].cpu;
 }
@@ -279,7 +279,9 @@ static bool try_one(struct irq_balance_work *w, bool whole)
 {
 	u64 least = ~0ULL, worst = ~0ULL, most, left, end;
 	struct irq_balance_item *it, *best = NULL;
+	enum irq_balance_why why;
 	u32 to, where = 0;
+	bool fits;
 
 	/* To have no company is worth little load of its own */
 	most = w->company ? w->slots[w->from].load + w->least / 2 : ~0ULL;
@@ -289,23 +291,23 @@ static bool try_one(struct irq_balance_work *w, bool whole)
 		if (left >= worst || (whole && left > w->limit))
 			break;
 		to = pick(w, it, NR_DISTANCES - 1, &end);
-		if (to == IRQ_BALANCE_NOWHERE || end > w->limit ||
-		    w->slots[to].load + irq_balance_cost(w, it->load, to) > most) {
-			if (to != IRQ_BALANCE_NOWHERE && end < w->before && !w->company)
-				it->why = IRQ_BALANCE_WHY_GAIN;
-			continue;
+		fits = to != IRQ_BALANCE_NOWHERE && end <= w->limit &&
+		       w->slots[to].load + irq_balance_cost(w, it->load, to) <= most;
+		why = w->why;
+		if (to != IRQ_BALANCE_NOWHERE && !fits && end < w->before)
+			why = IRQ_BALANCE_WHY_GAIN;
+		if (fits && whole) {
+			try(w, it, to);
+			why = why_not(w);
+			take_back(w);
+			fits = !why;
 		}
+		if (!fits && whole && !w->company)
+			it->why = why;
 		end = max(left, end);
-		if (end >> EQUAL_SHIFT > least ||
+		if (!fits || end >> EQUAL_SHIFT > least ||
 		    (end >> EQUAL_SHIFT == least && it->load == best->load))
 			continue;
-		if (whole) {
-			try(w, it, to);
-			it->why = why_not(w);
-			take_back(w);
-			if (it->why)
-				continue;
-		}
 		best = it;
 		where = to;
 		least = end >> EQUAL_SHIFT;

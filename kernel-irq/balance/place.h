@@ -26,7 +26,7 @@ struct irq_balance_slot {
 	u64			cache_load;	/* the same of last-level caches */
 	u64			core_load;	/* and of cores */
 	struct hlist_head	items;		/* that are here, the heaviest first */
-	u32			package;	/* of the node with this number */
+	u32			package;	/* 1 + that of the node with this number, 0: none */
 	u32			scale;		/* see IRQ_BALANCE_SCALE_SHIFT */
 	bool			room;		/* it takes more interrupts */
 	bool			done;		/* no step relieves it */
@@ -61,6 +61,7 @@ struct irq_balance_work {
 	unsigned int			nr;		/* items */
 	unsigned int			nr_moved;	/* items whose place is not their home */
 	unsigned int			spent;		/* CPUs that were looked at */
+	u8				why;		/* of what was picked last, if it stays */
 	bool				done;		/* a CPU is done, which was busier */
 	bool				proven;		/* a CPU gains, in spite of all errors */
 	bool				company;	/* loads are with what neighbours do */

@@ -177,8 +177,9 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 	const struct irq_balance_cpu *cpus = bal->work->cpus;
 
 	if (st->planned && irq->cpu == st->target) {
-		st->soon = st->hold && now < st->hold + ns(SOON_MS);
-		st->rest = min(st->rest + (u32)st->soon, REST_MAX);
+		/* A program may move it as often as it likes */
+		st->soon = !bal->program && st->hold && now < st->hold + ns(SOON_MS);
+		st->rest = bal->program ? 0 : min(st->rest + (u32)st->soon, REST_MAX);
 		rest(st, now);
 		st->moved = now;
 		st->reason = st->planned;
@@ -191,7 +192,7 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		st->why = IRQ_BALANCE_WHY_FAILED;
 	}
 	st->planned = IRQ_BALANCE_WHY_NONE;
-	if (irq->cpu != st->target)
+	if (irq->cpu != st->target || bal->program)
 		st->promise = 0;
 	if (st->promise && now >= st->moved + ns(JUDGE_MS)) {
 		if (max(cpus[st->from].recent, cpus[irq->cpu].recent) > st->promise)
@@ -225,10 +226,10 @@ static void take_cpus(struct irq_balance *bal, u64 now)
 	for (i = 0; i < w->nr_cpus; i++) {
 		struct irq_balance_slot *slot = &w->slots[i];
 		struct irq_balance_cpu *cpu = &w->cpus[i];
-		u64 base;
+		u64 base, error;
 
 		if (cpu->node >= 0 && cpu->node < (int)w->nr_cpus)
-			w->slots[cpu->node].package = cpu->package;
+			w->slots[cpu->node].package = 1 + cpu->package;
 		slot->scale = (IRQ_BALANCE_CAPACITY << IRQ_BALANCE_SCALE_SHIFT) / cpu->capacity;
 		slot->room = cpu->usable && now >= cpu->full_until;
 		slot->bias = (min(cpu->tasks, IRQ_BALANCE_FULL) >> TASKS_SHIFT) +
@@ -237,8 +238,8 @@ static void take_cpus(struct irq_balance *bal, u64 now)
 		base = irq_balance_cost(w, cpu->base.mean, i);
 		cpu->load = base;
 		cpu->recent = irq_balance_cost(w, cpu->base.recent, i);
-		irq_balance_charge(w, i, base + min(cpu->realtime, IRQ_BALANCE_FULL),
-				   irq_balance_square(irq_balance_cost(w, error_of(bal, &cpu->base), i)));
+		error = irq_balance_cost(w, error_of(bal, &cpu->base), i);
+		irq_balance_charge(w, i, base, irq_balance_square(error));
 	}
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		u64 cost;

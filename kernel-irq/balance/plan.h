@@ -22,8 +22,9 @@ struct irq_balance_work;
  * All settings that are numbers: name, value at boot, least and greatest value.
  *
  *   heavy		per mille of a CPU of capacity 1024 from which an interrupt is heavy
- *   min_gain		per mille of a CPU's load that a plan has to gain
- *   interval_ms	between passes while something changes, six times that otherwise
+ *   min_gain		least gain of a step, per mille of the load of the CPU that it relieves
+ *   interval_ms	between passes while something changes; six times that while an interrupt
+ *			is heavy; no timer otherwise
  */
 #define IRQ_BALANCE_SETTINGS(x)	\
 	x(heavy,	20,  1,  1000)	\
@@ -58,7 +59,6 @@ struct irq_balance_settings {
 	x(LIGHT,	"light")	/* stays: below the share that is heavy */\
 	x(GAIN,		"gain")		/* stays: would gain less than min_gain */\
 	x(NOISE,	"noise")	/* stays: the loads may be off by the gain */\
-	x(VAIN,		"vain")		/* stays: base load follows it, no gain */\
 	x(RESTING,	"resting")	/* stays: it moved recently */		\
 	x(FAILED,	"failed")	/* stays: moves of it had no effect */	\
 	x(NODE,		"node")		/* stays: its device's node holds it */	\
@@ -102,7 +102,6 @@ struct irq_balance_cpu {
 	/* in: cumulative ns of softirqs that belong to no interrupt that is handed in */
 	u64		time;
 	u64		tasks;		/* in: time that tasks take of it, ns/s */
-	u64		realtime;	/* in: of these, what real-time and deadline tasks take */
 	u32		capacity;	/* in: 1..1024, what throttling leaves */
 	u32		throttled;	/* in: what throttling takes, if times count without it */
 	int		priority;	/* in: the higher the better, where capacities are equal */
