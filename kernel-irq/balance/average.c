@@ -2,14 +2,16 @@
 /*
  * Interrupt balancing: the mean of a load, and how far off it may be
  *
- * A load is a mean over twenty seconds. What it may be off by is not how far the load swings: of
- * n swings it is the mean deviation divided by the root of n.
+ * A load is a mean over twenty seconds. A new one may be off by a quarter, which falls to nothing
+ * over five seconds. Besides, its error is not the size of its swings but three times their mean
+ * deviation divided by the root of n, where n swings were seen.
  *
- * A load that leaves the range in which it was by a quarter is followed: the mean starts anew.
- * It does if single windows (of 50 to 300 ms, as passes are apart) are out of the range of windows
- * for a tenth of a second, or if the mean over a second is out of the range of that for a second,
- * as after a step out of a fast swing. Ranges forget within two minutes. Until then a step back
- * is none, so that slow swings end up in the mean.
+ * If a load leaves its past range by a quarter of its upper bound, the mean starts anew. There are
+ * two ranges, of single windows (of 50 to 300 ms, as passes are apart) and of the mean over a
+ * second: windows have to stay outside of the first for a tenth of a second, or the mean
+ * outside of the second for a second, as after a step out of a fast swing. Ranges forget within
+ * two minutes. Until then a return to an earlier level does not start the mean anew, so that
+ * slow swings end up in it.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>

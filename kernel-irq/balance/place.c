@@ -2,37 +2,42 @@
 /**
  * DOC: irq-balance-place
  *
- * 1. The *load* of a CPU is the time per second that its interrupts, its own softirqs and its
- *    real-time tasks take; on a CPU of half the capacity an interrupt takes twice the time.
- * 2. First, what may not stay where it is goes to the CPU that ends lowest, and what is far from its
- *    device comes nearer if a CPU there ends with at most 70 %.
- * 3. Then the busiest CPU makes a *step*: one interrupt leaves it; or one leaves, and up to four
- *    lighter ones give way where it goes; or several leave that are too light one by one.
- * 4. A step is worth it if each CPU that it touches ends below what the busiest one had, by the
- *    *price*; the first kind that is worth it is made, of these the step that ends lowest, of
- *    equal ones (within half a per cent) that of the lightest interrupt.
- * 5. The price is ``min_gain`` of that load and the IPIs of redirected interrupts, a third more of
- *    ``min_gain`` if others give way; the first step of a pass has to gain what the loads of both
- *    CPUs may be off by, besides.
- * 6. If none is worth it an interrupt may leave busy neighbours, for a third more: a sibling weighs
- *    a quarter of its load, other cores of the cache or the package an eighth.
- * 7. If that is not worth it either the CPU is *done*, and the next busiest follows; from then on
- *    none gives way, and a CPU with at most 80 % has to gain a quarter of its load.
- * 8. CPUs of the device's node come before others of its package, these before the rest: what is
- *    farther is open only if all that are nearer would end above 80 %.
+ * Which interrupts may move is in plan.c. A step *ends* with the highest load of the CPUs that it
+ * touches.
+ *
+ * 1. The *load* of a CPU is the time per second that interrupts, its own softirqs and its real-time
+ *    tasks take; on a CPU of half the capacity an interrupt takes twice the time.
+ * 2. First, an interrupt that may not stay on its CPU goes to the CPU that is lowest with it, and one
+ *    that is far from its device comes back to a nearer CPU if that ends with at most 70 %.
+ * 3. Then the busiest CPU makes a *step*: (a) one of its interrupts moves; or (b) one moves, and up to
+ *    four lighter ones leave its new CPU for any others; or (c) several move, as each gains too
+ *    little alone.
+ * 4. A step is worth it if every CPU that it touches ends at least the *price* below what the busiest
+ *    one had; the first kind that has one is used, of its steps the one that ends lowest, and
+ *    within half a per cent of a CPU the one that moves the lightest interrupt.
+ * 5. The price is ``min_gain`` of that load (four thirds of it for kind b) and the IPIs of redirected
+ *    interrupts; the first step of a pass has to gain the error of the loads, too.
+ * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from then
+ *    on kind (b) is not used, and a CPU with at most 80 % has to gain a quarter of its load.
+ * 7. Last, from the busiest CPU on, an interrupt may leave neighbours if it gains four thirds of the
+ *    price with these counted in: a sibling with a quarter of its load, another core with an
+ *    eighth, or a sixteenth if it shares only the package or only the cache.
+ * 8. CPUs in the device's node come first, then others of its package, then the rest: one that is
+ *    farther is used only if the interrupt would leave all nearer ones, its present one
+ *    included, above 80 %; one that is an eighth faster only to relieve a CPU with 25 % or more.
  *
  * For example, with loads in ms/s, and CPUs that share nothing but their package::
  *
  *    CPU                        0      1      2
- *    interrupts that may      600    200      -
- *    move, heaviest first     500    200
- *                                    150
+ *    interrupts that may      500    200      -
+ *    move, heaviest first     250    150
+ *                                    100
  *    all the rest               0      0      0
  *
- * CPU 0 is the busiest. If 600 leave for CPU 2 both end with 600 at most, and if 500 leave they do,
- * too: the interrupt with 500 moves. CPU 0 has 600 then, and is done, as no step makes that less.
- * CPU 1 has 550, and would have to gain 137.5: its lightest interrupt would bring CPU 2 to 650.
- * CPU 2 has one interrupt, as CPU 0. So that is all.
+ * CPU 0 is the busiest. If the interrupt with 500 moves to CPU 2 the step ends with 500, and so it
+ * does if that with 250 moves: the lighter one does. CPU 0 has 500 then, and is done, as no step
+ * ends lower. CPU 1 has 450: if 100 moved to CPU 2 both would have 350. That gains 100, but a
+ * quarter, 112.5, is needed. CPU 2 cannot gain anything either: this was the only move.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -42,26 +47,26 @@
 
 #include "place.h"
 
-/* A CPU with no more than this (in units of heavy) has next to nothing to do */
+/* A CPU with no more than this (in units of heavy) makes no step */
 #define LITTLE		2U
 
-/* Interrupts that give way to one */
+/* Most interrupts that give way to one */
 #define GIVE_WAY	4U
 
-/* CPUs that a pass looks at, after which it looks for none that give way */
+/* CPUs that a pass looks at before it tries no more to have others give way */
 #define EFFORT		16384U
 
 /* An interrupt comes back to a nearer CPU that ends with at most this, ns/s */
 #define COME_BACK	(IRQ_BALANCE_NEARLY_FULL / 8 * 7)
 
-/* An interrupt leaves for a faster CPU only from one with at least this load, ns/s */
+/* An interrupt leaves for a much faster CPU only from one with at least this load, ns/s */
 #define WAKES		(IRQ_BALANCE_FULL / 4)
 
 /*
  * With SMT two busy siblings do about 1.15 to 1.3 times the work of one, so that each takes
- * 1.5 to 1.7 times as long for its own (the scheduler assumed 1.15 up to 4.20: smt_gain). But
- * they are busy at the same time only in part: a sibling weighs a quarter of its load. Other
- * cores share caches, memory and the power budget: they weigh an eighth.
+ * 1.5 to 1.7 times as long for its own (the scheduler assumed 1.15 up to 4.20: smt_gain). As
+ * they are not always busy at the same time, a sibling weighs less, a quarter of its load. Other
+ * cores share caches, memory and the power budget: the eighth is a guess.
  */
 #define SIBLINGS_SHIFT	2
 #define PACKAGE_SHIFT	3
@@ -162,7 +167,7 @@ static bool may(const struct irq_balance_work *w, const struct irq_balance_item 
 
 	if (cpu == it->home)
 		return it->stay;
-	/* A few per cent are no reason to wake a CPU that is an eighth faster, or more */
+	/* A small load is no reason to wake a CPU that is an eighth faster, or more */
 	if (slot->scale + slot->scale / 8 < home->scale && it->stay &&
 	    w->cpus[it->home].load < WAKES)
 		return false;
@@ -243,6 +248,7 @@ static void begin(struct irq_balance_work *w, u32 from, u32 thirds)
 	w->variance = w->slots[from].variance;
 	w->least = div_u64(price(w, from) * thirds, 3);
 	w->limit = w->before - min(w->before, w->least);
+	w->noise = false;
 	w->nr_trail = 0;
 }
 
@@ -302,6 +308,7 @@ static bool try_one(struct irq_balance_work *w, bool whole)
 			take_back(w);
 			fits = !why;
 		}
+		w->noise |= why == IRQ_BALANCE_WHY_NOISE;
 		if (!fits && whole && !w->company)
 			it->why = why;
 		end = max(left, end);
@@ -380,8 +387,6 @@ static bool try_way(struct irq_balance_work *w)
 /* Makes a step that relieves a CPU; returns whether there is one that is worth it */
 static bool relieve(struct irq_balance_work *w, u32 from)
 {
-	bool found;
-
 	begin(w, from, 3);
 	if (try_one(w, true))
 		return true;
@@ -396,11 +401,14 @@ static bool relieve(struct irq_balance_work *w, u32 from)
 	if (w->nr_moved == IRQ_BALANCE_MOVES_MAX || (w->nr_trail && !why_not(w)))
 		return true;
 	take_back(w);
-	w->company = true;
+	return false;
+}
+
+/* The same for one that has busy neighbours */
+static bool separate(struct irq_balance_work *w, u32 from)
+{
 	begin(w, from, 4);
-	found = try_one(w, true);
-	w->company = false;
-	return found;
+	return try_one(w, true);
 }
 
 /* The busiest CPU that has an item and is not done */
@@ -437,33 +445,48 @@ static void place_strays(struct irq_balance_work *w)
 	}
 }
 
+static void make_steps(struct irq_balance_work *w,
+		       bool (*step)(struct irq_balance_work *w, u32 from))
+{
+	unsigned int steps = 4 * IRQ_BALANCE_MOVES_MAX;
+	u32 cpu;
+
+	w->done = false;
+	for (cpu = 0; cpu < w->nr_cpus; cpu++)
+		w->slots[cpu].done = false;
+	while (steps && w->nr_moved < IRQ_BALANCE_MOVES_MAX) {
+		cpu = busiest(w);
+		if (cpu == IRQ_BALANCE_NOWHERE)
+			break;
+		if (step(w, cpu)) {
+			w->proven = true;
+			steps--;
+			continue;
+		}
+		/* The busiest one is separated first, once its load is known */
+		if (w->company && w->noise)
+			break;
+		w->slots[cpu].done = true;
+		w->done = true;
+	}
+}
+
 /**
  * irq_balance_place - Find the placement
  * @w:	the workspace, with the loads that no plan changes, and the items
  */
 void irq_balance_place(struct irq_balance_work *w)
 {
-	unsigned int i, steps = 4 * IRQ_BALANCE_MOVES_MAX;
-	u32 cpu;
+	unsigned int i;
 
 	w->nr_moved = 0;
 	w->spent = 0;
-	w->done = false;
 	w->proven = false;
 	w->company = false;
 	for (i = w->nr; i-- > 0;)
 		enter(w, &w->items[i], w->items[i].home);
 	place_strays(w);
-	while (steps && w->nr_moved < IRQ_BALANCE_MOVES_MAX) {
-		cpu = busiest(w);
-		if (cpu == IRQ_BALANCE_NOWHERE)
-			break;
-		if (relieve(w, cpu)) {
-			w->proven = true;
-			steps--;
-		} else {
-			w->slots[cpu].done = true;
-			w->done = true;
-		}
-	}
+	make_steps(w, relieve);
+	w->company = true;
+	make_steps(w, separate);
 }

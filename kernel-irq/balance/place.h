@@ -71,6 +71,7 @@ struct irq_balance_work {
 	u64				variance;	/* the square of what that may be off by */
 	u64				least;		/* what it has to gain, ns/s */
 	u64				limit;		/* where each CPU has to end, ns/s */
+	bool				noise;		/* it would be worth it, but for the errors */
 	unsigned int			nr_trail;
 	struct irq_balance_item		*trail[IRQ_BALANCE_MOVES_MAX];	/* that it moves */
 };

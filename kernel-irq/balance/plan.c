@@ -5,15 +5,17 @@
  * A pass takes in what each interrupt has cost, brings the loads up to date (average.c), judges the
  * last moves, has place.c find those that are worth it, and asks for them.
  *
- * An interrupt with 2 % of a CPU (``heavy``) may move once its load is known, after a tenth of a
- * second; on a CPU that is nearly full a sixteenth of that will do. One that has moved rests for a
- * second. Three seconds after the move it is judged by the load of the last second, whatever that
- * is the load of: if the busier of both CPUs gained less than half of what was promised, the rest
- * is a minute, and an hour the next time. So it is if the interrupt moves again within two minutes
- * after its rest. A promise that is kept, or another load of the interrupt, ends that.
+ * An interrupt with at least 2 % of a CPU of capacity 1024 (``heavy``) may move once it was
+ * measured for a tenth of a second. On a CPU above 80 % a sixteenth of ``heavy`` is enough.
  *
- * The next pass comes after interval_ms while something changes, after six times that while an
- * interrupt is heavy, and otherwise when an interrupt gets heavy.
+ * After a move the interrupt rests for a second. Three seconds after it the loads of both CPUs over
+ * the last second are compared with the predicted gain, whatever causes them: if half of it did
+ * not come, the interrupt rests for a minute, after a second failure for an hour. The same applies
+ * if it moves again within two minutes after its rest. A gain that came, or a step of
+ * the interrupt's load, takes the rest back to a second.
+ *
+ * The next pass comes after interval_ms while loads change or moves are under way, after six times
+ * that while an interrupt is heavy, otherwise when one becomes heavy.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
