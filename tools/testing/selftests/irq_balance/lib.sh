@@ -122,7 +122,7 @@ unhandled() {
 
 may_move() { # the word of a balance_status
 	case $1 in
-	movable | light | best | gain | noise | vain | resting | failed | node | full) ;;
+	movable | light | best | gain | noise | resting | failed | node | full) ;;
 	imbalance | capacity | locality | affinity | program) ;;
 	*) return 1 ;;
 	esac
