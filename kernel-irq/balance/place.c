@@ -19,9 +19,9 @@
  *    interrupts; the first step of a pass has to gain the error of the loads, too.
  * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from then
  *    on kind (b) is not used, and a CPU with at most 80 % has to gain a quarter of its load.
- * 7. Last, from the busiest CPU on, an interrupt may leave neighbours if it gains four thirds of the
- *    price with these counted in: a sibling with a quarter of its load, another core with an
- *    eighth, or a sixteenth if it shares only the package or only the cache.
+ * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours if what they weigh falls by
+ *    four thirds of the price: a sibling weighs a quarter of its load, another core an eighth, or
+ *    a sixteenth if it shares only the package or only the cache.
  * 8. CPUs in the device's node come first, then others of its package, then the rest: one that is
  *    farther is used only if the interrupt would leave all nearer ones, its present one
  *    included, above 80 %; one that is an eighth faster only to relieve a CPU with 25 % or more.
@@ -107,12 +107,15 @@ static u64 company(const struct irq_balance_work *w, u32 cpu, u64 own)
 	       min(others >> PACKAGE_SHIFT, own / 2);
 }
 
-/* The load of a CPU with so much more of its own */
+/* The load of a CPU with so much more of its own. With company, less of its own is no gain */
 static u64 load_with(const struct irq_balance_work *w, u32 cpu, u64 more)
 {
 	u64 own = w->slots[cpu].load + more;
 
-	return own + (w->company ? company(w, cpu, own) : 0);
+	if (!w->company)
+		return own;
+	own = max(own, w->own);
+	return own + company(w, cpu, own);
 }
 
 /* Puts an item into the list of a CPU, which has the heaviest first */
@@ -244,6 +247,7 @@ static u64 price(const struct irq_balance_work *w, u32 from)
 static void begin(struct irq_balance_work *w, u32 from, u32 thirds)
 {
 	w->from = from;
+	w->own = w->slots[from].load;
 	w->before = load_with(w, from, 0);
 	w->variance = w->slots[from].variance;
 	w->least = div_u64(price(w, from) * thirds, 3);
@@ -265,7 +269,7 @@ static enum irq_balance_why why_not(const struct irq_balance_work *w)
 
 	for (i = 0; i < w->nr_trail; i++)
 		least += w->trail[i]->toll;
-	for (i = 0; i <= w->nr_trail; i++) {
+	for (i = 0; i < w->nr_trail + !w->company; i++) {
 		cpu = i < w->nr_trail ? w->trail[i]->place : w->from;
 		gain = w->before - min(w->before, load_with(w, cpu, 0));
 		if (gain < least)
@@ -290,9 +294,10 @@ static bool try_one(struct irq_balance_work *w, bool whole)
 	bool fits;
 
 	/* To have no company is worth little load of its own */
-	most = w->company ? w->slots[w->from].load + w->least / 2 : ~0ULL;
+	most = w->company ? w->own + w->least / 2 : ~0ULL;
 	hlist_for_each_entry(it, &w->slots[w->from].items, at) {
-		left = load_with(w, w->from, -irq_balance_cost(w, it->load, w->from));
+		left = w->company ? 0 :
+		       load_with(w, w->from, -irq_balance_cost(w, it->load, w->from));
 		/* Lighter items leave more */
 		if (left >= worst || (whole && left > w->limit))
 			break;
