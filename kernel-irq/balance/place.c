@@ -225,9 +225,9 @@ static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 far
 		if (best[d + 1].key < best[found].key)
 			found = d + 1;
 	}
-	w->why = best[found].cpu == IRQ_BALANCE_NOWHERE ? IRQ_BALANCE_WHY_FULL :
-		 d < farthest && best[d + 1].key < best[found].key ? IRQ_BALANCE_WHY_NODE :
-								     IRQ_BALANCE_WHY_BEST;
+	w->why = d < farthest && best[d + 1].key < best[found].key ? IRQ_BALANCE_WHY_NODE :
+		 best[found].cpu == IRQ_BALANCE_NOWHERE ? IRQ_BALANCE_WHY_FULL :
+							  IRQ_BALANCE_WHY_BEST;
 	*end = best[found].end;
 	return best[found].cpu;
 }
