@@ -12,7 +12,6 @@ import subprocess
 import sys
 
 HEAVY = 20_000_000          # ns/s: the default of the knob "heavy"
-NODE_LIMIT = 0.80           # of the planner
 MIN_GAIN = 0.14             # gain of a start that is bad
 
 

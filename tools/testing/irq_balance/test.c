@@ -46,6 +46,14 @@ unsigned int ask(struct world *w)
 	return world_step(w, 200 * MSEC);
 }
 
+/* Allow an interrupt two CPUs */
+void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b)
+{
+	memset(w->mask[irq], 0, sizeof(w->mask[irq]));
+	__set_bit(a, w->mask[irq]);
+	__set_bit(b, w->mask[irq]);
+}
+
 u64 rng = 1;
 
 u64 rnd(u64 below)

@@ -6,14 +6,6 @@
 #include "place.h"
 #include "test.h"
 
-/* Allow an interrupt two CPUs */
-void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b)
-{
-	memset(w->mask[irq], 0, sizeof(w->mask[irq]));
-	__set_bit(a, w->mask[irq]);
-	__set_bit(b, w->mask[irq]);
-}
-
 static void test_lone(void)
 {
 	struct world w;
@@ -45,7 +37,7 @@ static void test_lone_base(void)
 	EXPECT_EQ(w.moves, 0);
 	/* ... nor does a burst of it ... */
 	w.base[0] = 300000000;
-	EXPECT_EQ(world_run(&w, 1000), 0);
+	EXPECT_EQ(world_run(&w, 500), 0);
 	w.base[0] = 10000000;
 	EXPECT_EQ(world_run(&w, 30000), 0);
 	/* ... unless there is more of it, and it lasts. */
@@ -94,58 +86,6 @@ static void test_base_at_first(void)
 	EXPECT(world_worst(&w) <= 80000000);
 	finish(&w);
 	report("base load of the first second is forgotten");
-}
-
-static void test_lone_waiting(void)
-{
-	struct world w;
-	unsigned int i, light;
-
-	/* Half a CPU: the light interrupt beside it hardly waits. */
-	world_init(&w, 4);
-	i = world_irq(&w, 0, 500000000);
-	light = world_irq(&w, 0, 8000000);
-	settle(&w);
-	EXPECT_EQ(world_run(&w, 60000), 0);
-	/* Saturated, from 80 % on, it leaves the light interrupt alone, and stays away. */
-	w.load[i] = 799999000;
-	EXPECT_EQ(world_run(&w, 30000), 0);
-	world_pass(&w);
-	w.load[i] = 800000000;
-	w.state[i].load.mean = w.load[i];
-	EXPECT_EQ(world_run(&w, 30000), 1);
-	EXPECT(w.irqs[i].cpu != 0);
-	EXPECT_EQ(w.irqs[light].cpu, 0);
-	EXPECT_EQ(world_run(&w, 300000), 0);
-	/* There is no better place if light interrupts are everywhere. */
-	for (i = 1; i < 4; i++)
-		world_irq(&w, i, 8000000);
-	EXPECT_EQ(world_run(&w, 300000), 0);
-	finish(&w);
-	/* Half as much saturates a CPU of half the capacity. */
-	world_init(&w, 2);
-	w.cpus[0].capacity = 512;
-	w.cpus[1].capacity = 512;
-	i = world_irq(&w, 0, 475000000);
-	world_irq(&w, 0, 8000000);
-	settle(&w);
-	EXPECT_EQ(w.irqs[i].cpu, 1);
-	finish(&w);
-	/*
-	 * Light interrupts that wait count for up to a quarter of a CPU: here 222 ms/s of 1082, of
-	 * which a twentieth has to be gained on the other CPU.
-	 */
-	for (i = 0; i < 2; i++) {
-		world_init(&w, 2);
-		world_irq(&w, 0, 850000000);
-		world_irq(&w, 0, 8000000);
-		w.base[1] = i ? 190000000 : 165000000;
-		settle(&w);
-		world_run(&w, 60000);
-		EXPECT_EQ(w.moves, !i);
-		finish(&w);
-	}
-	report("a light interrupt does not wait for a lone interrupt that saturates its CPU");
 }
 
 static void test_lone_forbidden(void)
@@ -316,39 +256,8 @@ static void test_fewest_moves(void)
 	report("fewest moves among equal placements");
 }
 
-static void test_enough(void)
-{
-	struct world w;
-	unsigned int i;
-
-	/* 605 against 603 is best; one move gets there. */
-	world_init(&w, 2);
-	world_irq(&w, 0, 402000000);
-	world_irq(&w, 1, 398000000);
-	world_irq(&w, 0, 203000000);
-	world_irq(&w, 0, 205000000);
-	settle(&w);
-	EXPECT_EQ(w.moves, 1);
-	EXPECT(world_worst(&w) <= 607000000);
-	finish(&w);
-	/* Each CPU could have 300 ms/s: 315 are enough, and more are not. */
-	for (i = 0; i < 2; i++) {
-		world_init(&w, 2);
-		world_irq(&w, 0, 200 * MSEC);
-		world_irq(&w, 0, (115 + i) * MSEC);
-		world_irq(&w, 0, 20 * MSEC);
-		world_irq(&w, 1, (265 - i) * MSEC);
-		settle(&w);
-		world_run(&w, 10000);
-		EXPECT_EQ(w.moves, 1);
-		EXPECT_EQ(world_worst(&w), (315 + i) * MSEC);
-		finish(&w);
-	}
-	report("within the minimum gain of what can be had is enough");
-}
-
-/* One moves where another one has to leave first: eight times on one machine. */
-static void test_chains(void)
+/* One moves where a lighter one gives way to it: eight times on one machine. */
+static void test_give_way_often(void)
 {
 	unsigned int i, irq;
 	struct world w;
@@ -359,56 +268,20 @@ static void test_chains(void)
 		only(&w, irq, i, i);
 		irq = world_irq(&w, i, 300000000);
 		only(&w, irq, i, i + 1);
-		irq = world_irq(&w, i + 1, 600000000);
+		irq = world_irq(&w, i + 1, 250000000);
 		only(&w, irq, i + 1, i + 2);
+		w.base[i + 1] = 320000000;
 	}
 	settle(&w);
 	world_run(&w, 5000);
-	EXPECT_EQ(world_worst(&w), 600000000);
+	EXPECT_EQ(world_worst(&w), 620000000);
 	EXPECT_EQ(w.moves, 16);
 	finish(&w);
 	report("a move is made possible by another move");
 }
 
-/*
- * A heavy interrupt and nine light interrupts have to change places: no single step helps. A
- * light interrupt may have to stay.
- */
-static void test_pair(void)
-{
-	unsigned int i, stays;
-	struct world w;
-
-	for (stays = 0; stays < 2; stays++) {
-		world_init(&w, 2);
-		w.base[0] = 200000000;
-		world_irq(&w, 0, 700000000);
-		for (i = 0; i < 9; i++)
-			world_irq(&w, 1, 70000000);
-		if (stays)
-			only(&w, 5, 1, 1);
-		settle(&w);
-		world_run(&w, 5000);
-		EXPECT_EQ(world_worst(&w), 770000000);
-		finish(&w);
-	}
-	/* 42 are too many to be shared out anew. */
-	world_init(&w, 3);
-	for (i = 0; i < 42; i++) {
-		world_irq(&w, i % 2, 30000000);
-		only(&w, i, 0, 1);
-	}
-	settle(&w);
-	EXPECT_EQ(w.moves, 0);
-	finish(&w);
-	report("the interrupts of two CPUs are shared out anew");
-}
-
-/*
- * @load is on a CPU that has 400 ms/s, where it or the rest may be moved: whether the user's
- * plan moves it.
- */
-static bool exact_gain(u64 load, bool lone)
+/* @load is on a CPU that has 400 ms/s, where the rest may move: whether the user's plan does that */
+static bool exact_gain(u64 load)
 {
 	struct world w;
 	bool moved;
@@ -417,11 +290,11 @@ static bool exact_gain(u64 load, bool lone)
 	w.set.heavy = 10;
 	world_irq(&w, 0, 400 * MSEC - load);
 	world_irq(&w, 0, load);
-	w.movable[lone] = false;
+	w.movable[1] = false;
 	world_step(&w, 100 * MSEC);
 	EXPECT_EQ(world_step(&w, 200 * MSEC), 0);
-	EXPECT_EQ(w.state[!lone].why, load < 20 * MSEC ? IRQ_BALANCE_WHY_GAIN :
-							 IRQ_BALANCE_WHY_NOISE);
+	EXPECT_EQ(w.state[0].why, load < 20 * MSEC ? IRQ_BALANCE_WHY_GAIN :
+						     IRQ_BALANCE_WHY_NOISE);
 	w.bal.asked = true;
 	moved = world_step(&w, 200 * MSEC);
 	finish(&w);
@@ -430,9 +303,8 @@ static bool exact_gain(u64 load, bool lone)
 
 static void test_exact_gain(void)
 {
-	EXPECT(exact_gain(20000000, false));
-	EXPECT(exact_gain(20000000, true));
-	EXPECT(!exact_gain(19990000, true));
+	EXPECT(exact_gain(20000000));
+	EXPECT(!exact_gain(19990000));
 	report("a gain of exactly min_gain is enough");
 }
 
@@ -501,59 +373,6 @@ static void test_parts(void)
 	report("parts of a machine are solved each for itself");
 }
 
-/*
- * No move of a plan can be taken back alone: its old CPU would have more than enough again, or
- * would not be relieved by min_gain.
- */
-static void test_needed(void)
-{
-	unsigned int seed, i, from;
-	struct world w;
-	u64 enough, load, most, moves = 0;
-
-	for (seed = 1; seed <= 300 && !failure; seed++) {
-		rng = seed * 2654435761ULL + 88172645463325252ULL;
-		world_init(&w, 2 + rnd(15));
-		for (i = 0; i < w.nr_cpus; i++) {
-			w.cpus[i].package = i;
-			w.cpus[i].capacity = seed % 3 ? 1024 : 400 + rnd(625);
-			w.base[i] = seed % 2 ? 0 : rnd(100 * MSEC);
-		}
-		for (i = 2 + rnd(46); i; i--)
-			world_irq(&w, rnd(w.nr_cpus), 30 * MSEC + rnd(400 * MSEC));
-		w.bal.observe = true;
-		world_step(&w, 100 * MSEC);
-		for (i = 0; i < w.nr_irqs; i++)
-			w.deaf[i] = true;
-		w.bal.asked = true;
-		world_step(&w, 200 * MSEC);
-		enough = w.bal.work->enough;
-		for (i = 0; i < w.nr_irqs; i++) {
-			if (w.irqs[i].target == w.irqs[i].cpu)
-				continue;
-			w.irqs[i].cpu = w.irqs[i].target;
-			w.irqs[i].target = w.nr_cpus + w.state[i].cpu;
-			moves++;
-		}
-		for (i = 0; i < w.nr_irqs; i++) {
-			if (w.irqs[i].target < w.nr_cpus)
-				continue;
-			from = w.irqs[i].target - w.nr_cpus;
-			load = w.load[i] * 1024 / w.cpus[from].capacity;
-			most = w.bal.work->slots[w.cpus[from].pos].before;
-			if (most > enough)
-				most = min(enough, most - irq_balance_need(w.bal.work, most));
-			else
-				most = enough;
-			EXPECT(world_load(&w, from) + load > most);
-		}
-		finish(&w);
-	}
-	/* There were many to be looked at */
-	EXPECT(moves > 1000);
-	report("no move of a plan can be taken back without losing what it is worth");
-}
-
 /* Where CPUs end equally low tasks decide, then priority, then the hint; no tasks cause a move */
 static void test_preferences(void)
 {
@@ -597,52 +416,38 @@ static void test_preferences(void)
 	settle(&w);
 	EXPECT_EQ(w.irqs[0].cpu + w.irqs[1].cpu, 1);
 	finish(&w);
-	/* Tasks weigh an eighth: 100 against 90 or 110 of interrupts */
-	for (i = 90; i <= 110; i += 20) {
-		world_init(&w, 3);
-		world_irq(&w, 0, 200 * MSEC);
-		world_irq(&w, 0, 190 * MSEC);
-		w.movable[0] = false;
-		w.cpus[1].tasks = 800 * MSEC;
-		w.base[2] = i * MSEC;
-		settle(&w);
-		EXPECT_EQ(w.irqs[1].cpu, i < 100 ? 2 : 1);
-		finish(&w);
-	}
 	/*
-	 * From the highest priority to the lowest, of all CPUs, is worth half of what is heavy, 20
-	 * ms/s. The difference of 5 in 20 is worth 5, and without CPU 0 it would be all there is.
+	 * Among CPUs that end within half a per cent of each other (2^22 ns/s) an eighth of the
+	 * time of tasks, and for 255 of priority 31 ms/s, decide.
 	 */
-	for (kind = 0; kind < 2; kind++) {
-		for (i = 4; i <= 6; i += 2) {
-			world_init(&w, 3);
-			w.set.heavy = 40;
-			w.cpus[0].priority = kind ? 10 : 30;
-			w.cpus[1].priority = kind ? 30 : 15;
-			w.cpus[2].priority = kind ? 25 : 10;
-			world_irq(&w, 0, 200 * MSEC);
-			world_irq(&w, 0, 190 * MSEC);
-			w.movable[0] = false;
-			w.base[1] = i * MSEC;
-			settle(&w);
-			EXPECT_EQ(w.irqs[1].cpu, i == 4 ? 1 : 2);
-			finish(&w);
-		}
-	}
-	/* Priorities do not count where CPUs differ in capacity, be it the one that it leaves */
-	for (kind = 0; kind < 3; kind++) {
+	for (i = 0; i < 8; i++) {
 		world_init(&w, 3);
-		if (kind)
-			w.cpus[kind - 1].capacity = 1020;
-		w.cpus[2].priority = 20;
 		world_irq(&w, 0, 200 * MSEC);
 		world_irq(&w, 0, 190 * MSEC);
 		w.movable[0] = false;
-		w.base[2] = 4 * MSEC;
+		w.cpus[1].tasks = 80 * MSEC;
+		w.cpus[1].priority = w.cpus[2].priority = 100;
+		w.cpus[1].priority += i & 1 ? 83 : 81;
+		w.cpus[1].package = w.cpus[1].llc = 1;
+		w.cpus[2].package = w.cpus[2].llc = 2;
+		w.base[2] = i & 2 ? 2 * MSEC : 0;
+		w.base[2] = i & 4 ? 10 * MSEC : w.base[2];
 		settle(&w);
-		EXPECT_EQ(w.irqs[1].cpu, kind ? 1 : 2);
+		EXPECT_EQ(w.irqs[1].cpu, i & 4 || i & 1 ? 1 : 2);
 		finish(&w);
 	}
+	/* No more than a whole CPU of tasks counts, and a priority from 0 to 255 */
+	world_init(&w, 3);
+	world_irq(&w, 0, 200 * MSEC);
+	world_irq(&w, 0, 190 * MSEC);
+	w.movable[0] = false;
+	w.cpus[1].tasks = 5000 * MSEC;
+	w.cpus[2].tasks = 1000 * MSEC;
+	w.cpus[1].priority = 1000;
+	w.cpus[2].priority = 254;
+	settle(&w);
+	EXPECT_EQ(w.irqs[1].cpu, 1);
+	finish(&w);
 	report("CPUs that end equally low differ by tasks, priority and hint");
 }
 
@@ -709,13 +514,13 @@ static void test_crowd(void)
 	world_run(&w, 5000);
 	EXPECT(world_worst(&w) <= 75 * MSEC);
 	finish(&w);
-	/* The same of light interrupts, although the first pass leaves less than 80 % */
+	/* The same of light interrupts, until the CPU is not nearly full any more */
 	world_init(&w, 16);
 	for (i = 0; i < 120; i++)
 		world_irq(&w, 0, 7500000);
 	world_pass(&w);
 	world_run(&w, 2000);
-	EXPECT(world_worst(&w) <= 75 * MSEC);
+	EXPECT(world_worst(&w) < 800 * MSEC);
 	EXPECT_EQ(world_run(&w, 60000), 0);
 	finish(&w);
 	/* As many moves of others do not concern them */
@@ -733,23 +538,23 @@ static void test_crowd(void)
 	report("light interrupts that fill a CPU are spread");
 }
 
-/* From 80 % on, of which 25 are light interrupts, these move. Before that their CPU is watched. */
+/* On a CPU with 80 % light interrupts move. From a quarter of a CPU on they are watched. */
 static void test_crowd_limits(void)
 {
 	unsigned int kind, i;
 	struct world w;
 
-	for (kind = 0; kind < 3; kind++) {
+	for (kind = 0; kind < 4; kind++) {
 		world_init(&w, 4);
 		for (i = 0; i < 25; i++)
-			world_irq(&w, 0, (i || kind != 1 ? 10 : 9) * MSEC);
-		w.base[0] = (kind == 2 ? 549 : 551) * MSEC - (kind == 0) * MSEC;
+			world_irq(&w, 0, (i || kind % 2 ? 10 : 9) * MSEC);
+		w.base[0] = (kind == 1 ? 551 : 549) * MSEC;
 		world_step(&w, 100 * MSEC);
 		w.bal.asked = true;
 		/* With so much history they may */
-		EXPECT_EQ(world_step(&w, 100 * MSEC) > 0, kind == 0);
+		EXPECT_EQ(world_step(&w, 100 * MSEC) > 0, kind == 1);
 		world_run(&w, 5000);
-		EXPECT_EQ(w.bal.busy, kind == 2);
+		EXPECT_EQ(w.bal.busy, kind == 3);
 		finish(&w);
 	}
 	/* None that has less than a sixteenth of what is heavy */
@@ -772,7 +577,6 @@ void test_placement(void)
 	test_lone();
 	test_lone_base();
 	test_base_at_first();
-	test_lone_waiting();
 	test_lone_forbidden();
 	test_two_equal();
 	test_light();
@@ -780,13 +584,10 @@ void test_placement(void)
 	test_hard_first();
 	test_full();
 	test_fewest_moves();
-	test_enough();
-	test_chains();
-	test_pair();
+	test_give_way_often();
 	test_exact_gain();
 	test_hidden();
 	test_parts();
-	test_needed();
 	test_preferences();
 	test_toll();
 	test_crowd();

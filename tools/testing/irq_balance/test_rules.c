@@ -129,243 +129,170 @@ static void test_words(void)
 	report("words");
 }
 
-static void test_rest(void)
-{
-	struct world w;
-	unsigned int k;
+#define SECOND	(1000 * MSEC)
 
-	/* Another hand puts it back each time. */
-	world_init(&w, 2);
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 300000000);
-	w.movable[0] = false;
-	world_pass(&w);
-	for (k = 0; k < 600; k++) {
-		world_run(&w, 100);
-		if (w.irqs[1].cpu && !w.state[1].planned)
-			w.irqs[1].cpu = 0;
-	}
-	/* After 0, 1, 3, 7, 15, 31 s. */
-	EXPECT_EQ(w.moves, 6);
-	/* It has rested. */
-	w.irqs[1].cpu = 1;
-	world_run(&w, 200000);
-	w.irqs[1].cpu = 0;
-	EXPECT_EQ(world_run(&w, 2500), 1);
-	w.irqs[1].cpu = 0;
-	EXPECT_EQ(world_run(&w, 2500), 1);
-	finish(&w);
-	report("what moves again and again rests ever longer");
+/* A second, a minute (64 s), an hour (4096 s) */
+static u64 rest(unsigned int nth)
+{
+	return SECOND << 6 * min(nth, 2U);
 }
 
-static void test_deaf(void)
+/* One of 300 beside another one that has 300 and stays: it wants to go to CPU 1 */
+static void two_on_one(struct world *w)
 {
-	unsigned int i, asked = 0;
-	struct world w;
-
-	/* Its moves never happen: asked for again, given up, not counted. */
-	world_init(&w, 2);
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 100000000);
-	w.deaf[0] = true;
-	w.deaf[1] = true;
-	world_pass(&w);
-	world_run(&w, 20000);
-	EXPECT_EQ(w.moves, 0);
-	EXPECT_EQ(w.state[0].moved, 0);
-	EXPECT_EQ(w.state[1].moved, 0);
-	/* It is asked for eight times, and ever more rarely. */
-	for (i = 0; i < 400; i++) {
-		w.wrong = NULL;
-		world_run(&w, 50);
-		asked += w.state[0].planned || w.state[1].planned;
-	}
-	EXPECT(asked > 0);
-	EXPECT(asked <= 40);
-	world_run(&w, 300000);
-	for (asked = i = 0; i < 6000; i++) {
-		w.wrong = NULL;
-		world_run(&w, 50);
-		asked += w.state[0].planned || w.state[1].planned;
-	}
-	EXPECT(asked > 0);
-	EXPECT(asked <= 100);
-	/* One listens at last. */
-	w.deaf[0] = false;
-	w.deaf[1] = false;
-	EXPECT_EQ(world_run(&w, 130000), 1);
-	finish(&w);
-	report("a move counts only when it is seen");
+	world_init(w, 2);
+	w->now = 1000 * SECOND;
+	world_irq(w, 0, 300 * MSEC);
+	world_irq(w, 0, 300 * MSEC);
+	w->movable[0] = false;
+	world_pass(w);
 }
 
-/* Asked for eight times, then given up for 2, 4, ... 64 s, to the nanosecond. */
-static void test_given_up(void)
-{
-	unsigned int round, asked;
-	struct world w;
-	u64 hold = 0;
-
-	world_init(&w, 2);
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 300000000);
-	w.movable[1] = false;
-	w.deaf[0] = true;
-	world_pass(&w);
-	for (round = 0; round < 8 && !failure; round++) {
-		for (asked = 0; w.state[0].hold == hold && asked < 20;
-		     asked += !!w.state[0].planned) {
-			world_step(&w, 100 * MSEC);
-			if (round)
-				EXPECT(w.state[0].planned || w.state[0].hold != hold);
-		}
-		EXPECT_EQ(asked, 8);
-		hold = w.state[0].hold;
-		EXPECT_EQ(hold - w.now, (2000ULL << min(round, 5U)) * MSEC);
-		EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FAILED);
-		world_step(&w, hold - w.now - 1);
-		EXPECT_EQ(w.state[0].planned, IRQ_BALANCE_WHY_NONE);
-	}
-	/* Once the user changed its mask, or it moved, none of that counts. */
-	w.irqs[0].changed = true;
-	world_pass(&w);
-	EXPECT_EQ(w.state[0].refused, 0);
-	w.irqs[0].changed = false;
-	w.deaf[0] = false;
-	EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
-	world_step(&w, 100 * MSEC);
-	EXPECT_EQ(w.state[0].refused, 0);
-	finish(&w);
-	/* While it is tried once more, others wait. */
-	world_init(&w, 4);
-	for (round = 0; round < 4; round++) {
-		world_irq(&w, round / 2, 300000000);
-		w.movable[round] = !(round % 2);
-	}
-	w.deaf[0] = true;
-	world_pass(&w);
-	w.state[2].hold = ~0ULL;
-	for (round = 0; round < 20 && w.state[0].refused < 8; round++)
-		world_step(&w, 100 * MSEC);
-	w.state[2].hold = w.state[0].hold;
-	w.deaf[0] = false;
-	EXPECT_EQ(world_step(&w, w.state[0].hold - w.now), 1);
-	EXPECT_EQ(w.irqs[2].cpu, 1);
-	EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
-	EXPECT(w.irqs[2].cpu > 1);
-	finish(&w);
-	report("a move is tried eight times, then given up, each time for longer");
-}
-
-/* One that has to leave goes elsewhere if its target is refused, and rests if all are. */
-static void test_refused(void)
-{
-	unsigned int i, target[3] = { 0 };
-	struct world w;
-
-	world_init(&w, 3);
-	world_irq(&w, 0, 300000000);
-	w.cpus[0].usable = false;
-	w.deaf[0] = true;
-	world_pass(&w);
-	for (i = 0; i < 17; i++) {
-		world_step(&w, 100 * MSEC);
-		target[w.irqs[0].target]++;
-	}
-	EXPECT_EQ(target[1], 12);
-	EXPECT_EQ(target[2], 4);
-	EXPECT_EQ(target[0], 1);
-	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FAILED);
-	world_step(&w, w.state[0].hold - w.now - 1);
-	EXPECT_EQ(w.irqs[0].target, 0);
-	w.deaf[0] = false;
-	EXPECT_EQ(world_step(&w, 1), 1);
-	finish(&w);
-	/* Others make way for it at first only */
-	world_init(&w, 3);
-	world_irq(&w, 0, 500 * MSEC);
-	world_irq(&w, 1, 300 * MSEC);
-	world_irq(&w, 2, 300 * MSEC);
-	w.cpus[0].usable = false;
-	w.deaf[0] = true;
-	world_pass(&w);
-	world_run(&w, 5000);
-	EXPECT(w.moves <= 2);
-	i = w.moves;
-	for (; w.now < 300000 * MSEC; w.wrong = NULL)
-		world_run(&w, 50);
-	EXPECT_EQ(w.moves, i);
-	finish(&w);
-	report("one that has to leave is not asked to go where that is refused");
-}
-
-/* 1, 2, 4, ... 64 s, to the nanosecond; a minute after that a second again. */
+/* Another hand puts it back each time: to the nanosecond */
 static void test_rest_times(void)
 {
 	unsigned int round;
 	struct world w;
 	u64 hold = 0;
 
-	world_init(&w, 2);
-	w.now = 1000000 * MSEC;
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 300000000);
-	w.movable[0] = false;
-	world_pass(&w);
-	world_step(&w, 200 * MSEC);
-	for (round = 0; round < 10 && !failure; round++) {
+	two_on_one(&w);
+	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
+	for (round = 0; round < 6 && !failure; round++) {
 		EXPECT_EQ(w.irqs[1].cpu, 1);
-		if (round < 8)
-			world_step(&w, 100 * MSEC);
-		else
-			world_step(&w, hold + 60000 * MSEC - w.now - (round == 8));
+		/* Two minutes after its rest is soon, and later is not */
+		if (round >= 4)
+			w.state[1].hold = w.now + 100 * MSEC - 120 * SECOND + (round == 4);
+		world_step(&w, 100 * MSEC);
 		EXPECT_EQ(w.state[1].moved, w.now);
 		hold = w.state[1].hold;
-		EXPECT_EQ(hold - w.now, (1000ULL << (round == 9 ? 0 : min(round, 6U))) * MSEC);
+		EXPECT_EQ(hold - w.now, rest(round));
+		EXPECT_EQ(w.state[1].soon, round && round < 5);
 		EXPECT_EQ(w.state[1].why, IRQ_BALANCE_WHY_RESTING);
 		w.irqs[1].cpu = 0;
 		EXPECT_EQ(world_step(&w, hold - w.now - 1), 0);
 		EXPECT_EQ(world_step(&w, 1), 1);
 	}
+	/* Then a promise that is kept ends it all */
+	world_step(&w, 100 * MSEC);
+	w.state[1].soon = false;
+	world_run(&w, 3000);
+	EXPECT_EQ(w.state[1].hold - w.state[1].moved, SECOND);
 	finish(&w);
-	report("what moves again and again rests for 1, 2, 4, ... 64 s");
+	report("what moves again and again rests for a second, a minute, an hour");
 }
 
-/* A rest that is void does not make the next rest longer, also just after boot. */
-static void test_void_rest(void)
+/* One moves, and so much load comes to its new CPU: how long it rests */
+static u64 judged(u64 came, bool light)
+{
+	struct world w;
+	u64 moved;
+
+	two_on_one(&w);
+	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
+	if (light)
+		world_irq(&w, 1, came);
+	else
+		w.base[1] = came;
+	world_step(&w, 100 * MSEC);
+	moved = w.state[1].moved;
+	/* So that what came later is in the load of the last second, and no load is news */
+	world_step(&w, 900 * MSEC);
+	world_step(&w, 1000 * MSEC);
+	EXPECT_EQ(world_step(&w, moved + 3 * SECOND - w.now - 1), 0);
+	EXPECT(w.state[1].promise);
+	EXPECT_EQ(w.state[1].hold - moved, SECOND);
+	world_step(&w, 1);
+	EXPECT(!w.state[1].promise);
+	moved = w.state[1].hold - moved;
+	finish(&w);
+	return moved;
+}
+
+static void test_judged(void)
 {
 	unsigned int i;
+
+	/* From 600 to 300 is promised. Half of that, and of what is heavy, is 460. */
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(judged(i ? 0 : 1000, i), SECOND);
+		EXPECT_EQ(judged(150 * MSEC, i), SECOND);
+		EXPECT_EQ(judged(250 * MSEC, i), rest(1));
+	}
+	report("a promise that was not kept is a minute's rest, whatever load came");
+}
+
+/* What the first rests were for is forgotten with another load, but not with its own move */
+static void test_news(void)
+{
+	unsigned int late;
 	struct world w;
 
-	world_init(&w, 2);
-	world_irq(&w, 0, 300000000);
-	world_irq(&w, 0, 300000000);
-	w.movable[0] = false;
-	world_pass(&w);
-	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
-	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
-	w.irqs[1].cpu = 0;
-	w.irqs[1].changed = true;
-	EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
-	w.irqs[1].changed = false;
-	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
-	EXPECT_EQ(w.state[1].moved, w.now);
-	EXPECT_EQ(w.state[1].hold - w.now, 1000 * MSEC);
-	/* A new load does not wait for the rests of the old one. */
-	for (i = 0; i < 4; i++) {
+	for (late = 0; late < 2; late++) {
+		two_on_one(&w);
+		EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
+		world_step(&w, 100 * MSEC);
 		w.irqs[1].cpu = 0;
 		EXPECT_EQ(world_step(&w, w.state[1].hold - w.now), 1);
 		world_step(&w, 100 * MSEC);
-		EXPECT_EQ(w.state[1].hold - w.now, (2000ULL << i) * MSEC);
+		EXPECT_EQ(w.state[1].hold - w.now, rest(1));
+		if (late)
+			world_run(&w, 3000);
+		w.load[1] = 500 * MSEC;
+		world_run(&w, 1000);
+		EXPECT_EQ(w.state[1].load.mean, 500 * MSEC);
+		EXPECT_EQ(w.state[1].hold > w.now, !late);
+		finish(&w);
 	}
-	w.load[1] = 500000000;
-	for (i = 0; i < 10; i++)
-		world_step(&w, 100 * MSEC);
-	w.irqs[1].cpu = 0;
-	EXPECT_EQ(world_step(&w, w.state[1].hold - w.now), 1);
-	world_step(&w, 100 * MSEC);
-	EXPECT_EQ(w.state[1].hold - w.now, 2000 * MSEC);
+	report("another load ends a rest, if it does not come with a move");
+}
+
+/* Asked for eight times, then given up for a second, a minute, an hour, to the nanosecond */
+static void test_given_up(void)
+{
+	unsigned int round, asked;
+	struct world w;
+	u64 hold = 0;
+
+	two_on_one(&w);
+	w.deaf[1] = true;
+	for (round = 0; round < 5 && !failure; round++) {
+		for (asked = 0; w.state[1].hold == hold && asked < 20;
+		     asked += !!w.state[1].planned) {
+			world_step(&w, 100 * MSEC);
+			if (round)
+				EXPECT(w.state[1].planned || w.state[1].hold != hold);
+		}
+		EXPECT_EQ(asked, 8);
+		hold = w.state[1].hold;
+		EXPECT_EQ(hold - w.now, rest(round));
+		EXPECT_EQ(w.state[1].why, IRQ_BALANCE_WHY_FAILED);
+		world_step(&w, hold - w.now - 1);
+		EXPECT_EQ(w.state[1].planned, IRQ_BALANCE_WHY_NONE);
+		EXPECT_EQ(w.state[1].why, IRQ_BALANCE_WHY_FAILED);
+	}
+	EXPECT_EQ(w.moves + w.state[1].moved, 0);
+	/* Once it moved none of that counts. */
+	w.deaf[1] = false;
+	world_step(&w, 1);
+	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
+	EXPECT_EQ(w.irqs[1].cpu, 1);
+	EXPECT_EQ(w.state[1].waited, 0);
+	EXPECT_EQ(w.state[1].moved, w.now);
 	finish(&w);
-	report("a new mask or load begins with a short rest");
+	/* One that may not stay is not asked for at each pass for ever, either */
+	world_init(&w, 2);
+	world_irq(&w, 0, 300 * MSEC);
+	w.cpus[0].usable = false;
+	w.deaf[0] = true;
+	for (asked = round = 0; round < 600; round++) {
+		world_step(&w, 100 * MSEC);
+		asked += w.irqs[0].target != w.irqs[0].cpu;
+	}
+	EXPECT_EQ(asked, 16);
+	w.deaf[0] = false;
+	EXPECT_EQ(world_step(&w, w.state[0].hold - w.now), 1);
+	finish(&w);
+	report("a move is tried eight times, then given up, each time for longer");
 }
 
 static void test_hold(void)
@@ -395,7 +322,7 @@ static void test_hold(void)
 	EXPECT_EQ(world_step(&w, 400 * MSEC), 0);
 	w.irqs[0].changed = true;
 	EXPECT_EQ(world_step(&w, 400 * MSEC) + world_step(&w, 50 * MSEC), 1);
-	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
+	EXPECT_EQ(w.state[0].waited + w.state[1].waited, 0);
 	/* The user may ask for a move while it rests. */
 	for (i = 0; i < 2; i++)
 		w.irqs[i].cpu = 0;
@@ -429,7 +356,7 @@ static void test_hold(void)
 		world_pass(&w);
 	}
 	EXPECT(w.state[0].planned || w.state[1].planned);
-	EXPECT_EQ(w.state[0].refused + w.state[1].refused, 0);
+	EXPECT_EQ(w.state[0].waited + w.state[1].waited, 0);
 	finish(&w);
 	report("what could not be moved is left alone, until something changes");
 }
@@ -583,194 +510,6 @@ static void test_program_limits(void)
 	report("a program gets so far, and no further");
 }
 
-/* Base load that goes where the interrupt goes: one move teaches that, and a step forgets it */
-static void test_vain(void)
-{
-	unsigned int i, moves = 0, seen = 0;
-	struct world w;
-
-	world_init(&w, 4);
-	world_irq(&w, 0, 200000000);
-	world_pass(&w);
-	for (i = 0; i < 36000; i++) {
-		memset(w.base, 0, sizeof(w.base));
-		w.base[w.irqs[0].cpu] = 100000000;
-		moves += world_run(&w, 50);
-		w.wrong = NULL;
-		seen += w.state[0].why == IRQ_BALANCE_WHY_VAIN;
-		if (i == 30000)
-			EXPECT_EQ(moves, 1);
-		if (i == 30000)
-			w.load[0] = 500000000;
-	}
-	EXPECT(moves <= 2);
-	EXPECT(seen > 30000);
-	EXPECT(w.state[0].follows > 90000000);
-	EXPECT(w.bal.vain >= 1);
-	finish(&w);
-	/* Base load that does not come along is what it fled from. */
-	world_init(&w, 3);
-	world_irq(&w, 0, 200000000);
-	w.base[0] = 100000000;
-	settle(&w);
-	world_run(&w, 1000);
-	EXPECT_EQ(w.moves, 1);
-	EXPECT_EQ(w.state[0].follows, 0);
-	w.base[w.irqs[0].cpu] = 100000000;
-	world_run(&w, 120000);
-	EXPECT_EQ(w.moves, 2);
-	EXPECT_EQ(w.bal.vain, 0);
-	finish(&w);
-	/* That base load follows one is counted from half of what is heavy: 10 ms/s. */
-	for (i = 8; i <= 12; i += 4) {
-		world_init(&w, 3);
-		world_irq(&w, 0, 200 * MSEC);
-		w.base[0] = 100 * MSEC;
-		settle(&w);
-		world_run(&w, 1000);
-		EXPECT_EQ(w.moves, 1);
-		w.base[0] = (100 - i) * MSEC;
-		w.base[w.irqs[0].cpu] = i * MSEC;
-		world_run(&w, 200000);
-		EXPECT_EQ(w.bal.vain, i > 10);
-		/* After a step that is void, and another move has to show it */
-		EXPECT(w.state[0].follows > 0);
-		w.load[0] = 500 * MSEC;
-		world_run(&w, 1000);
-		EXPECT_EQ(w.state[0].load.mean, 500 * MSEC);
-		EXPECT_EQ(w.state[0].follows, 0);
-		world_run(&w, 20000);
-		EXPECT_EQ(w.state[0].follows, 0);
-		finish(&w);
-	}
-	/* Load that comes and goes more than a minute later does so by chance */
-	world_init(&w, 3);
-	world_irq(&w, 0, 200 * MSEC);
-	w.base[0] = 100 * MSEC;
-	settle(&w);
-	EXPECT_EQ(w.moves, 1);
-	world_run(&w, 60000);
-	w.base[0] = 0;
-	w.base[w.irqs[0].cpu] = 100 * MSEC;
-	world_run(&w, 1000);
-	EXPECT_EQ(w.state[0].follows, 0);
-	finish(&w);
-	/* Load that was there before it came does not count */
-	world_init(&w, 3);
-	world_irq(&w, 0, 200 * MSEC);
-	w.base[0] = 150 * MSEC;
-	w.base[1] = 50 * MSEC;
-	w.base[2] = 50 * MSEC;
-	settle(&w);
-	EXPECT_EQ(w.moves, 1);
-	w.base[0] = 80 * MSEC;
-	world_run(&w, 60000);
-	EXPECT_EQ(w.state[0].follows, 0);
-	finish(&w);
-	/* Where another hand put it, also if that is where it was, nothing follows. */
-	world_init(&w, 3);
-	world_irq(&w, 0, 200 * MSEC);
-	w.base[0] = 100 * MSEC;
-	settle(&w);
-	EXPECT_EQ(w.moves, 1);
-	i = w.irqs[0].cpu;
-	w.irqs[0].cpu = 3 - i;
-	world_run(&w, 3000);
-	w.irqs[0].cpu = i;
-	w.base[0] = 0;
-	w.base[i] = 100 * MSEC;
-	world_run(&w, 3000);
-	EXPECT_EQ(w.irqs[0].cpu, i);
-	EXPECT_EQ(w.state[0].follows, 0);
-	finish(&w);
-	report("what gained nothing is not tried again");
-}
-
-/* The gain of a move with which 100 ms/s of base load are known to go, of which @base are there */
-static u64 gain_with(u64 base, unsigned int capacity)
-{
-	struct world w;
-	u64 gain;
-
-	world_init(&w, 2);
-	w.cpus[0].capacity = capacity;
-	w.cpus[1].capacity = capacity;
-	w.base[0] = base;
-	world_irq(&w, 0, 200 * MSEC * capacity / 1024);
-	world_irq(&w, 0, 190 * MSEC * capacity / 1024);
-	w.movable[1] = false;
-	world_step(&w, 100 * MSEC);
-	w.state[0].follows = 100 * MSEC;
-	/* The gain that the machine of the tests computes is without load that follows */
-	w.bal.vain = 1;
-	w.bal.asked = true;
-	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
-	gain = w.irqs[0].gain;
-	finish(&w);
-	return gain;
-}
-
-/*
- * Moves of 200 ms/s from a CPU with 100 more, of an interrupt that @follows ms/s of base load
- * follow, and that has moved @churn times: 100 are gained, 15 are needed, and 15 for each move
- */
-static unsigned int moves_after(unsigned int churn, u64 follows)
-{
-	unsigned int moves;
-	struct world w;
-
-	world_init(&w, 2);
-	world_irq(&w, 0, 200 * MSEC);
-	world_irq(&w, 0, 100 * MSEC);
-	w.movable[1] = false;
-	world_step(&w, 100 * MSEC);
-	w.state[0].follows = follows * MSEC;
-	w.state[0].churn = churn;
-	w.bal.asked = true;
-	moves = world_step(&w, 200 * MSEC);
-	world_step(&w, 100 * MSEC);
-	/* It rests for 64 s at first, then for twice as long each time */
-	if (moves && follows)
-		EXPECT_EQ(w.state[0].hold - w.now, 64000 * MSEC);
-	finish(&w);
-	return moves;
-}
-
-static void test_follows(void)
-{
-	EXPECT_EQ(moves_after(5, 100), 1);
-	EXPECT_EQ(moves_after(6, 100), 0);
-	EXPECT_EQ(moves_after(6, 12), 0);
-	EXPECT_EQ(moves_after(6, 0), 1);
-	EXPECT_EQ(gain_with(100 * MSEC, 1024), 190 * MSEC);
-	EXPECT_EQ(gain_with(100 * MSEC, 512), 190 * MSEC);
-	/* No more than there is */
-	EXPECT_EQ(gain_with(0, 1024), 190 * MSEC);
-	report("what follows an interrupt goes where it goes");
-}
-
-/* Base load follows one interrupt only: the first has 300 with it, the second 240, not 340 */
-static void test_follows_one(void)
-{
-	struct world w;
-
-	world_init(&w, 2);
-	world_irq(&w, 0, 200 * MSEC);
-	world_irq(&w, 0, 240 * MSEC);
-	world_irq(&w, 0, 150 * MSEC);
-	w.movable[2] = false;
-	w.base[0] = 100 * MSEC;
-	world_step(&w, 100 * MSEC);
-	w.state[0].follows = 100 * MSEC;
-	w.state[1].follows = 100 * MSEC;
-	w.bal.vain = 1;
-	w.bal.asked = true;
-	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
-	EXPECT_EQ(w.irqs[0].cpu, 1);
-	finish(&w);
-	report("base load that follows an interrupt follows no other");
-}
-
 /* Interrupts behind a demultiplexer are its load, not others beside it */
 static void test_carried(void)
 {
@@ -795,18 +534,13 @@ void test_rules(void)
 	test_words();
 	test_why();
 	test_why_plan();
-	test_rest();
 	test_rest_times();
-	test_void_rest();
-	test_deaf();
+	test_judged();
+	test_news();
 	test_given_up();
-	test_refused();
 	test_hold();
 	test_observe();
 	test_program();
 	test_program_limits();
-	test_vain();
-	test_follows();
-	test_follows_one();
 	test_carried();
 }
