@@ -31,6 +31,14 @@
  */
 #define IRQ_BALANCE_IPI_NS	(2 * NSEC_PER_USEC)
 
+/* The real-time tasks of a CPU */
+struct irq_balance_realtime {
+	u64	time;		/* of tasks other than threads of interrupts, ns */
+	s64	threads;	/* time of these (ns) that is to be taken off what comes */
+};
+
+static DEFINE_PER_CPU(struct irq_balance_realtime, irq_balance_realtime);
+
 const char * const irq_balance_status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };
 
 /* The lowest CPU of a mask, or @cpu, which it may lack where the firmware says nonsense */
@@ -67,43 +75,16 @@ void irq_balance_usable_cpus(struct cpumask *mask)
 	}
 }
 
-/* The time (ns/s) of a CPU that the scheduler's measure stands for */
-static u64 irq_balance_util_time(const struct irq_balance_cpu *c, unsigned int cpu,
-				 unsigned long util)
+/* What tasks take, ns/s: what is busy without interrupts and base load of the last pass */
+static u64 irq_balance_tasks(unsigned int cpu, const struct irq_balance_cpu *c)
 {
-	return div_u64(util * IRQ_BALANCE_FULL, arch_scale_cpu_capacity(cpu) - c->throttled);
-}
+	u64 busy;
 
-/* What real-time and deadline tasks take, and others, without the interrupts of the last pass */
-static void irq_balance_collect_tasks(struct irq_balance_cpu *c, unsigned int cpu, u64 threads)
-{
-	u64 realtime = 0, busy = 0;
-
-	if (cpu_online(cpu)) {
-		realtime = irq_balance_util_time(c, cpu, sched_cpu_util_rt(cpu));
-		busy = irq_balance_util_time(c, cpu, sched_cpu_util(cpu));
-	}
-	c->realtime = realtime - min(realtime, threads);
-	c->tasks = busy - min(busy, c->load + c->realtime);
-}
-
-/* Threads of interrupts are real-time tasks, too, but part of the load of their interrupts */
-static void irq_balance_collect_threads(struct irq_balance_map *map)
-{
-	const struct irq_balance_irq *irq;
-	unsigned int cpu;
-
-	for_each_possible_cpu(cpu)
-		map->cpus[cpu].realtime = 0;
-	/* Those of the last pass */
-	for (irq = map->irqs; irq < map->irqs + map->nr; irq++) {
-		struct irq_balance_cpu *c = &map->cpus[irq->cpu];
-
-		if (irq->cpu < nr_cpu_ids && irq->thread && !irq->carrier)
-			c->realtime += mul_u64_u64_div_u64(div_u64(irq->load * IRQ_BALANCE_CAPACITY,
-								   c->capacity),
-							   irq->thread, irq->time);
-	}
+	if (!cpu_online(cpu))
+		return 0;
+	busy = div_u64(sched_cpu_util(cpu) * IRQ_BALANCE_FULL,
+		       arch_scale_cpu_capacity(cpu) - c->throttled);
+	return busy - min(busy, c->load);
 }
 
 /* The capacity that throttling leaves, and what it takes if times follow the frequency */
@@ -125,7 +106,6 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
 	unsigned int cpu;
 
 	irq_balance_usable_cpus(&map->usable);
-	irq_balance_collect_threads(map);
 
 	for_each_possible_cpu(cpu) {
 		struct irq_balance_cpu *c = &map->cpus[cpu];
@@ -139,9 +119,31 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
 			map->policy.changed = true;
 		}
 		irq_balance_collect_capacity(c, cpu);
-		irq_balance_collect_tasks(c, cpu, c->realtime);
+		c->tasks = irq_balance_tasks(cpu, c);
 		/* Elsewhere it is the number of the CPU, for packing tasks */
 		c->priority = IS_ENABLED(CONFIG_SCHED_MC_PRIO) ? arch_asym_cpu_priority(cpu) : 0;
+	}
+}
+
+/*
+ * Real-time and deadline tasks delay interrupts as softirqs do, and are base load, too. Not the
+ * threads of interrupts, which are such tasks: their time is in the load of their interrupts.
+ * Both are estimates: if more of these is seen the next time makes up for it, up to a second.
+ */
+static void irq_balance_collect_realtime(struct irq_balance_map *map, u64 elapsed)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct irq_balance_realtime *rt = per_cpu_ptr(&irq_balance_realtime, cpu);
+		s64 spent = -rt->threads;
+
+		if (cpu_online(cpu))
+			spent += mul_u64_u64_div_u64(elapsed, sched_cpu_util_rt(cpu),
+						     arch_scale_cpu_capacity(cpu));
+		rt->threads = elapsed ? clamp(-spent, 0, (s64)NSEC_PER_SEC) : 0;
+		rt->time += max(spent, 0);
+		map->cpus[cpu].time += rt->time;
 	}
 }
 
@@ -320,6 +322,11 @@ static void irq_balance_collect_irq(struct irq_balance_map *map, struct irq_desc
 	irq->soft = load.soft_ns;
 	irq->thread = load.thread_ns;
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
+	/* The carrier's load has no threads */
+	if (irq->cpu < nr_cpu_ids && !irq->carrier)
+		per_cpu(irq_balance_realtime.threads, irq->cpu) +=
+			irq_load_since(load.thread_ns, entry->thread);
+	entry->thread = load.thread_ns;
 	irq->toll = irq_balance_toll(desc, now);
 	irq->hint = desc->affinity_hint ? cpumask_first(desc->affinity_hint) + 1 : 0;
 
@@ -381,4 +388,5 @@ void irq_balance_collect(struct irq_balance_map *map, u64 now)
 	/* Interrupts behind a demultiplexer may come before it, and after */
 	for (i = 0; i < map->nr; i++)
 		irq_balance_collect_irq(map, map->descs[i], &map->irqs[i], now);
+	irq_balance_collect_realtime(map, map->policy.last ? now - map->policy.last : 0);
 }

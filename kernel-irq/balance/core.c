@@ -458,7 +458,6 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 		map->cpus[cpu].node = NUMA_NO_NODE;
 	}
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
-	map->nr = 0;
 	map->gain = 0;
 	if (mode == IRQ_BALANCE_OFF) {
 		WRITE_ONCE(irq_balance_answered, irq_balance_asked);

@@ -39,6 +39,7 @@ struct irq_balance_entry {
 	u64				counted;	/* clock (ns) when @count was read */
 	unsigned long			count;
 	u64				toll;		/* ns/s for IPIs once it has been moved */
+	u64				thread;		/* time of its threads so far, ns */
 	u32				behind;		/* a hash of those that it carries */
 	unsigned long			allowed[];	/* affinity mask at this pass */
 };

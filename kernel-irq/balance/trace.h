@@ -39,8 +39,9 @@ TRACE_EVENT(irq_balance_settings,
 );
 
 /*
- * A CPU at a pass: its softirq time so far that belongs to no interrupt (ns), its relative
- * load, all interrupts included, and what tasks take (ns/s). An offline one's may be old.
+ * A CPU at a pass: the time so far of its real-time tasks, and of softirqs that belong to no
+ * interrupt (ns), its relative load, all interrupts included, and what other tasks take (ns/s).
+ * An offline one's may be old.
  */
 TRACE_EVENT(irq_balance_cpu,
 	    TP_PROTO(unsigned int cpu, const struct irq_balance_cpu *c, bool online),
