@@ -15,12 +15,12 @@
  * 4. A step is worth it if every CPU that it touches ends at least the *price* below what the busiest
  *    one had; the first kind that has one is used, of its steps the one that ends lowest, and
  *    within half a per cent of a CPU the one that moves the lightest interrupt.
- * 5. The price is ``min_gain`` of that load (four thirds of it for kind b) and the IPIs of redirected
+ * 5. The price is ``min_gain`` of that load (a quarter more of it for kind b) and the IPIs of redirected
  *    interrupts; the first step of a pass has to gain the error of the loads, too.
  * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from then
  *    on kind (b) is not used, and a CPU with at most 80 % has to gain a quarter of its load.
  * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours if what they weigh falls by
- *    four thirds of the price: a sibling weighs a quarter of its load, another core an eighth, or
+ *    the price and a quarter: a sibling weighs a quarter of its load, another core an eighth, or
  *    a sixteenth if it shares only the package or only the cache.
  * 8. CPUs in the device's node come first, then others of its package, then the rest: one that is
  *    farther is used only if the interrupt would leave all nearer ones, its present one
@@ -243,14 +243,14 @@ static u64 price(const struct irq_balance_work *w, u32 from)
 									    least;
 }
 
-/* A step from here has to gain so many thirds of the price */
-static void begin(struct irq_balance_work *w, u32 from, u32 thirds)
+/* A step from here has to gain so many quarters of the price */
+static void begin(struct irq_balance_work *w, u32 from, u32 quarters)
 {
 	w->from = from;
 	w->own = w->slots[from].load;
 	w->before = load_with(w, from, 0);
 	w->variance = w->slots[from].variance;
-	w->least = div_u64(price(w, from) * thirds, 3);
+	w->least = price(w, from) * quarters / 4;
 	w->limit = w->before - min(w->before, w->least);
 	w->noise = false;
 	w->nr_trail = 0;
@@ -392,13 +392,13 @@ static bool try_way(struct irq_balance_work *w)
 /* Makes a step that relieves a CPU; returns whether there is one that is worth it */
 static bool relieve(struct irq_balance_work *w, u32 from)
 {
-	begin(w, from, 3);
+	begin(w, from, 4);
 	if (try_one(w, true))
 		return true;
-	begin(w, from, 4);
+	begin(w, from, 5);
 	if (!w->done && try_way(w))
 		return true;
-	begin(w, from, 3);
+	begin(w, from, 4);
 	while (load_with(w, from, 0) > w->limit && w->nr_moved < IRQ_BALANCE_MOVES_MAX &&
 	       w->nr_trail < IRQ_BALANCE_MOVES_MAX && try_one(w, false))
 		;
@@ -412,7 +412,7 @@ static bool relieve(struct irq_balance_work *w, u32 from)
 /* The same for one that has busy neighbours */
 static bool separate(struct irq_balance_work *w, u32 from)
 {
-	begin(w, from, 4);
+	begin(w, from, 5);
 	return try_one(w, true);
 }
 
