@@ -262,7 +262,7 @@ static void balance_plan_average(struct kunit *test)
 	average_run(&avg, 100000000, 60000);
 	KUNIT_EXPECT_EQ(test, avg.mean, 100000000);
 	KUNIT_EXPECT_EQ(test, avg.dev, 0);
-	/* An eighth while nothing else is known; 60 s of history are enough to know */
+	/* A quarter while nothing else is known; 60 s of history are enough to know */
 	KUNIT_EXPECT_EQ(test, irq_balance_average_error(&avg), 0);
 	/* A window without time changes nothing */
 	irq_balance_average_update(&avg, avg.total + 1000000, 0, IRQ_BALANCE_CAPACITY, true);
@@ -274,20 +274,12 @@ static void balance_plan_average(struct kunit *test)
 	/* ... a step back is not: it is known by its mean and its deviation */
 	average_run(&avg, 100000000, 200);
 	KUNIT_EXPECT_GT(test, avg.mean, 150000000);
-	KUNIT_EXPECT_GT(test, avg.dev, 50000000);
-	average_run(&avg, 100000000, 120000);
+	KUNIT_EXPECT_GT(test, avg.dev, 10000000);
+	average_run(&avg, 100000000, 240000);
 	KUNIT_EXPECT_LT(test, avg.mean, 101000000);
-	/* After a minute it is a step again */
+	/* When the higher load is forgotten it is a step again */
 	average_run(&avg, 300000000, 200);
 	KUNIT_EXPECT_EQ(test, avg.mean, 300000000);
-	/* Unless it is not to be followed */
-	memset(&avg, 0, sizeof(avg));
-	irq_balance_average_update(&avg, 0, NSEC_PER_SEC, IRQ_BALANCE_CAPACITY, false);
-	irq_balance_average_update(&avg, NSEC_PER_SEC, 10ULL * NSEC_PER_SEC,
-				   IRQ_BALANCE_CAPACITY, false);
-	irq_balance_average_update(&avg, 2 * NSEC_PER_SEC, NSEC_PER_SEC,
-				   IRQ_BALANCE_CAPACITY, false);
-	KUNIT_EXPECT_EQ(test, avg.mean, 250000000);
 }
 
 /* Bursts of a quarter of the time, by turns, and all at once: their means count */

@@ -211,7 +211,7 @@ def main():
     plan = ('the planner', [planner(name) for name in ('plan', 'place', 'average', 'program')], {
         'kunit-plan': [planner('tests/plan_kunit')],
         'test': ['test.c', 'test_small.c', 'test_place.c', 'test_search.c', 'test_topology.c', 'test_average.c',
-                 'test_time.c', 'test_rules.c', 'world.c'],
+                 'test_time.c', 'test_rules.c', 'test_beyond.c', 'world.c'],
         'replay': ['replay.c', *sim, *programs]}, ['test_replay.py'], LEAST)
     order = ('i8259_order.c', [options.x86 + '/i8259_order.c'], {'kunit-i8259': [options.x86 + '/i8259_order_kunit.c'],
              'pic-order': ['pic-order.c']}, ['test_pic_order.py -f'], 100)

@@ -38,13 +38,14 @@ unsigned int ask(struct world *w);
 u64 rnd(u64 below);
 void only(struct world *w, unsigned int irq, unsigned int a, unsigned int b);
 
-void test_all_placements(void);
+void test_small(void);
 void test_average(void);
 void test_placement(void);
 void test_search(void);
 void test_topology(void);
 void test_time(void);
 void test_rules(void);
+void test_beyond(unsigned int seeds);
 void test_bursts(unsigned int seeds);
 void test_swings(unsigned int seeds);
 

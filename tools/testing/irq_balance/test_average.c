@@ -154,7 +154,7 @@ static void test_steps(void)
 
 /* The same by the description of average.c, in floating point */
 struct model {
-	double	mean, recent, dev, run, age, run_ms, low[2], high[2];
+	double	mean, recent, dev, run, age, run_ms, range_ms, low[2], high[2];
 	bool	up, quick;
 };
 
@@ -203,10 +203,9 @@ static void model_update(struct model *m, double rate, double ms, bool hasty)
 	slow = model_out(m, 1, m->recent) && up == (m->recent > m->mean);
 	if (!quick)
 		model_widen(m, 0, rate, ms);
-	if (!slow)
-		model_widen(m, 1, m->recent, ms);
 	if (m->run_ms && ((!quick && !slow) || up != m->up)) {
 		model_widen(m, 0, m->run, 0);
+		model_widen(m, 1, m->recent, 0);
 		m->run_ms = 0;
 	}
 	if (quick || slow) {
@@ -221,6 +220,11 @@ static void model_update(struct model *m, double rate, double ms, bool hasty)
 			model_anew(m, m->run, m->run_ms);
 			return;
 		}
+	}
+	m->range_ms += ms;
+	if (!m->run_ms && m->range_ms >= 1000) {
+		model_widen(m, 1, m->recent, m->range_ms);
+		m->range_ms = 0;
 	}
 	off = (m->age < 1000 ? rate : m->recent) - m->mean;
 	blend(&m->dev, off < 0 ? -off : off, ms, min(m->age, 20000.0));

@@ -22,8 +22,8 @@ static void add(struct world *w, unsigned int cpu, unsigned int ms, unsigned int
 }
 
 /*
- * 200 could leave CPU 0, which has 600, for CPU 1 only. A third more than 5 % are to be gained, that
- * is 40, so @nr of 40 have to give way, each to a CPU that would have @end then.
+ * 200 could leave CPU 0, which has 600, for CPU 1 only. A quarter more than 5 % are to be gained,
+ * 37.5, so @nr of 40 have to give way, each to a CPU that would have @end then.
  */
 static unsigned int give_way(unsigned int nr, unsigned int end)
 {
@@ -50,14 +50,14 @@ static void test_give_way(void)
 
 	for (nr = 1; nr <= 5; nr++)
 		EXPECT_EQ(give_way(nr, 540), nr < 5 ? nr + 1 : 0);
-	EXPECT_EQ(give_way(2, 560), 3);
-	EXPECT_EQ(give_way(2, 561), 0);
+	EXPECT_EQ(give_way(2, 562), 3);
+	EXPECT_EQ(give_way(2, 563), 0);
 	report("up to four give way to one that goes, if all end below the price");
 }
 
 /*
  * Which of those with @loads leave CPU 1, which has @base besides, when 200 come from CPU 0: a mask.
- * If min_gain is a fifth no CPU may have more than 440, and that is all that is worth it.
+ * If min_gain is a fifth no CPU may have more than 450, and that is all that is worth it.
  */
 static unsigned int gives_way(unsigned int base, const unsigned int *loads, bool moves)
 {
@@ -86,14 +86,14 @@ static void test_which_give_way(void)
 	static const unsigned int loads[] = { 100, 60, 55, 30 }, equal[] = { 201, 200, 25, 24 };
 
 	/* 50, 60, 110, 140, 156, and 220 are too many */
-	EXPECT_EQ(gives_way(45, loads, true), 4);
-	EXPECT_EQ(gives_way(55, loads, true), 2);
-	EXPECT_EQ(gives_way(105, loads, true), 9);
-	EXPECT_EQ(gives_way(135, loads, true), 5);
-	EXPECT_EQ(gives_way(151, loads, true), 3);
-	EXPECT_EQ(gives_way(215, loads, true), 15);
+	EXPECT_EQ(gives_way(55, loads, true), 4);
+	EXPECT_EQ(gives_way(65, loads, true), 2);
+	EXPECT_EQ(gives_way(115, loads, true), 9);
+	EXPECT_EQ(gives_way(145, loads, true), 5);
+	EXPECT_EQ(gives_way(161, loads, true), 3);
+	EXPECT_EQ(gives_way(225, loads, true), 15);
 	/* Only lighter ones, which are not enough */
-	EXPECT_EQ(gives_way(50, equal, false), 0);
+	EXPECT_EQ(gives_way(60, equal, false), 0);
 	report("the lightest that suffices gives way, or else the heaviest first");
 }
 
@@ -248,13 +248,13 @@ static unsigned int gives_way_off_by(u64 one, u64 other)
 static void test_gives_way_for_sure(void)
 {
 	/*
-	 * CPU 0 has 600 before, of which 40 are to be gained. CPU 1 ends with 520, so that 40 are
-	 * left for the one, which is on both; CPU 2 ends with 510, which leaves 50.
+	 * CPU 0 has 600 before, of which 37.5 are to be gained. CPU 1 ends with 520, so that 42.5 are
+	 * left for the one, which is on both; CPU 2 ends with 510, which leaves 52.5.
 	 */
-	EXPECT_EQ(gives_way_off_by(27 * MSEC, 0), 2);
-	EXPECT_EQ(gives_way_off_by(30 * MSEC, 0), 0);
-	EXPECT_EQ(gives_way_off_by(0, 48 * MSEC), 2);
-	EXPECT_EQ(gives_way_off_by(0, 51 * MSEC), 0);
+	EXPECT_EQ(gives_way_off_by(29 * MSEC, 0), 2);
+	EXPECT_EQ(gives_way_off_by(31 * MSEC, 0), 0);
+	EXPECT_EQ(gives_way_off_by(0, 52 * MSEC), 2);
+	EXPECT_EQ(gives_way_off_by(0, 53 * MSEC), 0);
 	report("by what one that gives way may be off counts as well");
 }
 

@@ -710,11 +710,11 @@ static void test_node_hint_outside(void)
 /*
  * A quarter of the load of siblings, an eighth of that of the package. X weighs X / 4 on a sibling,
  * and X / 8 on another core of the package, or X / 8 there and nothing outside. To be gained are
- * 5 % of 500 and that weight, and a third more: X / 8 is that from 307.7 on, or from 285.7 on.
+ * 5 % of 500 and that weight, and a quarter more: X / 8 is that from 285.7 on, or from 266.7 on.
  */
 static void test_company_weight(void)
 {
-	static const unsigned int most[] = { 307, 285 };
+	static const unsigned int most[] = { 285, 266 };
 	unsigned int kind, i, more;
 	struct world w;
 
@@ -787,17 +787,17 @@ static unsigned int company_error(u64 own, u64 here, u64 there)
 
 static void test_company_gain(void)
 {
-	/* 600 are there with what 800 weigh: half of what has to be gained, which is 40 */
-	EXPECT_EQ(company_end(20 * MSEC), 1);
-	EXPECT_EQ(company_end(20 * MSEC + 10), 0);
-	/* 62.5 is the weight, of which 37.5 have to be gained: that leaves 25 */
-	EXPECT_EQ(company_error(17 * MSEC, 0, 0), 1);
-	EXPECT_EQ(company_error(18 * MSEC, 0, 0), 0);
-	EXPECT_EQ(company_error(0, 24 * MSEC, 0), 1);
-	EXPECT_EQ(company_error(0, 26 * MSEC, 0), 0);
-	EXPECT_EQ(company_error(0, 0, 24 * MSEC), 1);
-	EXPECT_EQ(company_error(0, 0, 26 * MSEC), 0);
-	EXPECT_EQ(company_error(0, 18 * MSEC, 18 * MSEC), 0);
+	/* 600 are there with what 800 weigh: half of what has to be gained, which is 37.5 */
+	EXPECT_EQ(company_end(18750000), 1);
+	EXPECT_EQ(company_end(18750010), 0);
+	/* 62.5 is the weight, of which 35.2 have to be gained: that leaves 27.3 */
+	EXPECT_EQ(company_error(19 * MSEC, 0, 0), 1);
+	EXPECT_EQ(company_error(20 * MSEC, 0, 0), 0);
+	EXPECT_EQ(company_error(0, 27 * MSEC, 0), 1);
+	EXPECT_EQ(company_error(0, 28 * MSEC, 0), 0);
+	EXPECT_EQ(company_error(0, 0, 27 * MSEC), 1);
+	EXPECT_EQ(company_error(0, 0, 28 * MSEC), 0);
+	EXPECT_EQ(company_error(0, 20 * MSEC, 20 * MSEC), 0);
 	report("what is separated ends with little more, and gains for sure");
 }
 

@@ -144,10 +144,10 @@ static u64 seen_worst(const struct world *w)
 	return worst;
 }
 
-/* The load that moves take off the worst CPU that they touch, as the planner knows it */
-static u64 gain_of_moves(const struct world *w)
+/* The worst of the CPUs that moves touch, before them and after, by the loads that the planner knows */
+static void touched_worst(const struct world *w, u64 *before, u64 *after)
 {
-	u64 load[WORLD_CPUS], worst = 0, least = 0;
+	u64 load[WORLD_CPUS];
 	bool touched[WORLD_CPUS] = { false };
 	unsigned int i, cpu;
 
@@ -166,11 +166,10 @@ static u64 gain_of_moves(const struct world *w)
 		touched[irq->cpu] = true;
 		touched[irq->target] = true;
 	}
-	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
-		worst = touched[cpu] ? max(worst, w->cpus[cpu].load) : worst;
-		least = touched[cpu] ? max(least, load[cpu]) : least;
+	for (cpu = 0, *before = 0, *after = 0; cpu < w->nr_cpus; cpu++) {
+		*before = touched[cpu] ? max(*before, w->cpus[cpu].load) : *before;
+		*after = touched[cpu] ? max(*after, load[cpu]) : *after;
 	}
-	return worst - min(worst, least);
 }
 
 /* Whether light interrupts fill a good part of a CPU */
@@ -197,10 +196,9 @@ static bool crowded(const struct world *w)
  */
 unsigned int world_pass(struct world *w)
 {
-	u64 before = world_worst(w);
+	u64 before, after, nearer = 0, gain, off;
 	unsigned int i, asked = 0, done = 0;
-	bool forced = false, heavy = false, full = false;
-	u64 gain, off;
+	bool forced = false, heavy = false;
 
 	for (i = 0; i < w->nr_irqs; i++)
 		w->irqs[i].allowed = w->movable[i] ? w->mask[i] : NULL;
@@ -212,8 +210,6 @@ unsigned int world_pass(struct world *w)
 		/* Heavy, or heavy with the next average */
 		heavy |= irq->state->heavy || (irq->cpu < w->nr_cpus && irq->load >=
 					       w->set.heavy * 750000ULL);
-		full |= irq->cpu < w->nr_cpus && irq->load * 1024 >=
-			800000000ULL * w->cpus[irq->cpu].capacity;
 	}
 	for (i = 0; i < w->nr_irqs; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
@@ -237,22 +233,26 @@ unsigned int world_pass(struct world *w)
 		check(w, irq->reason != IRQ_BALANCE_WHY_NONE,
 		      "a move without a reason");
 		check(w, irq->state->why == irq->reason, "another reason in its state");
-		check(w, irq->gain <= seen_worst(w) || full, "gains more than there is");
+		check(w, irq->gain <= seen_worst(w), "gains more than there is");
 		if (!w->cpus[irq->cpu].usable || !test_bit(irq->cpu, w->mask[i]))
 			forced = true;
-		/* Another may be put where this one should have left. */
-		if (w->deaf[i])
-			forced = true;
+		/* It comes nearer to its device up to that */
+		if (irq->reason == IRQ_BALANCE_WHY_LOCALITY)
+			nearer = 700 * MSEC;
 	}
 	check(w, !asked, "wrong number of moves");
 	check(w, w->bal.nr_moves <= IRQ_BALANCE_MOVES_MAX, "too many moves in a pass");
 	if (!w->wrong && !w->bal.program) {
-		gain = gain_of_moves(w);
+		touched_worst(w, &before, &after);
+		gain = before - min(before, after);
 		off = before / 10000 + 1000;
 		for (i = 0; i < w->nr_irqs; i++)
 			check(w, w->irqs[i].target == w->irqs[i].cpu ||
 			      (w->irqs[i].gain <= gain + off && w->irqs[i].gain + off >= gain),
 			      "another gain than that of its moves");
+		/* To have no company is worth some load of its own */
+		before += max(before / 15, 7 * MSEC);
+		check(w, forced || after <= max(before, nearer) + off, "made the worst CPU worse");
 	}
 	check(w, !w->cpus[w->nr_cpus].base.seen, "measured a CPU behind the last");
 	check(w, w->bal.next > w->now, "next pass in the past");
@@ -269,17 +269,10 @@ unsigned int world_pass(struct world *w)
 		irq->cpu = irq->target;
 		done++;
 	}
+	w->passes++;
 	w->moves += done;
 	if (done)
 		w->last_move = w->now;
-	if (!forced) {
-		/*
-		 * To have no company is worth a fortieth. An interrupt that fills a CPU leaves
-		 * light interrupts, which count for up to a quarter.
-		 */
-		before += max(before / 40, 5 * MSEC) + 1000 + full * 250 * MSEC;
-		check(w, world_worst(w) <= before, "made the worst CPU worse");
-	}
 	return done;
 }
 
@@ -331,7 +324,7 @@ unsigned int world_run(struct world *w, unsigned int ms)
 	unsigned int moves = w->moves;
 
 	while (w->now < end && !w->wrong) {
-		u64 next = w->bal.next, kick = w->now + 100 * MSEC;
+		u64 next = w->bal.next, kick = max(w->bal.last + 100 * MSEC, w->now + MSEC);
 		bool kicked = next == IRQ_BALANCE_NO_TIMER || next <= w->now;
 
 		if (kicked)

@@ -28,6 +28,7 @@
  * @set:	its settings
  * @work:	its workspace
  * @now:	clock, ns
+ * @passes:	passes so far
  * @moves:	moves so far
  * @last_move:	clock of the last one
  * @hash:	of all moves
@@ -48,6 +49,7 @@ struct world {
 	struct irq_balance_settings	set;
 	void				*work;
 	u64				now;
+	unsigned int			passes;
 	unsigned int			moves;
 	u64				last_move;
 	u64				hash;
