@@ -131,7 +131,7 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	if (!avg->age_ms || ms >= RANGE_MS) {
 		avg->windows = (struct irq_balance_range) { rate, rate };
 		avg->seconds = avg->windows;
-		restart(avg, rate, ms);
+		restart(avg, rate, max(avg->age_ms, ms));
 		return;
 	}
 	avg->recent = blend(avg->recent, rate, ms, min(avg->age_ms, RECENT_MS));

@@ -194,15 +194,14 @@ static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 far
 {
 	struct { u64 key, tie, end; u32 cpu; bool closes; } best[NR_DISTANCES];
 	u64 here = irq_balance_cost(w, it->load, it->place), own, load, tie;
-	u32 cpu, d, found = 0;
+	u32 cpu, d, found = 0, away = distance(w, it, it->place);
 
 	for (d = 0; d < NR_DISTANCES; d++)
 		best[d] = (typeof(*best)) { .key = ~0ULL, .cpu = IRQ_BALANCE_NOWHERE };
 	/* It is no company for itself */
 	irq_balance_charge(w, it->place, -here, 0);
 	if (it->place != it->home || it->stay)
-		best[distance(w, it, it->place)].closes =
-			w->slots[it->place].load + here <= IRQ_BALANCE_NEARLY_FULL;
+		best[away].closes = w->slots[it->place].load + here <= IRQ_BALANCE_NEARLY_FULL;
 	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
 		d = distance(w, it, cpu);
 		own = w->slots[cpu].load + irq_balance_cost(w, it->load, cpu);
@@ -221,7 +220,8 @@ static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 far
 	}
 	irq_balance_charge(w, it->place, here, 0);
 	w->spent += w->nr_cpus;
-	for (d = 0; d < farthest && !best[d].closes; d++) {
+	/* What is as far as it is already is open. It comes nearer only if that is asked for */
+	for (d = 0; d < farthest && (!best[d].closes || (away <= farthest && d < away)); d++) {
 		if (best[d + 1].key < best[found].key)
 			found = d + 1;
 	}
@@ -301,6 +301,13 @@ static bool try_one(struct irq_balance_work *w, bool whole)
 		/* Lighter items leave more */
 		if (left >= worst || (whole && left > w->limit))
 			break;
+		/* On no CPU it takes less than this. Most interrupts fit nowhere */
+		if (w->lowest + it->load > min(w->limit, most)) {
+			if (whole && !w->company)
+				it->why = w->lowest + it->load < w->before ? IRQ_BALANCE_WHY_GAIN :
+									      IRQ_BALANCE_WHY_BEST;
+			continue;
+		}
 		to = pick(w, it, NR_DISTANCES - 1, &end);
 		fits = to != IRQ_BALANCE_NOWHERE && end <= w->limit &&
 		       w->slots[to].load + irq_balance_cost(w, it->load, to) <= most;
@@ -331,7 +338,7 @@ static bool try_one(struct irq_balance_work *w, bool whole)
 }
 
 /* Items that are lighter than the one that has come give way, until the CPU is below the limit */
-static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *to_this, u32 cpu)
+static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *comer, u32 cpu)
 {
 	struct irq_balance_item *it, *next;
 	u64 end, excess;
@@ -342,7 +349,7 @@ static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *
 		next = NULL;
 		/* The lightest that suffices, or else the heaviest */
 		hlist_for_each_entry(it, &w->slots[cpu].items, at) {
-			if (it->load >= to_this->load)
+			if (it->load >= comer->load)
 				continue;
 			if (next && irq_balance_cost(w, it->load, cpu) < excess)
 				break;
@@ -396,14 +403,14 @@ static bool relieve(struct irq_balance_work *w, u32 from)
 	if (try_one(w, true))
 		return true;
 	begin(w, from, 5);
-	if (!w->done && try_way(w))
+	if (!w->done && w->nr_moved + GIVE_WAY < IRQ_BALANCE_MOVES_MAX && try_way(w))
 		return true;
 	begin(w, from, 4);
 	while (load_with(w, from, 0) > w->limit && w->nr_moved < IRQ_BALANCE_MOVES_MAX &&
 	       w->nr_trail < IRQ_BALANCE_MOVES_MAX && try_one(w, false))
 		;
 	/* If they are too many for one pass, the next one goes on */
-	if (w->nr_moved == IRQ_BALANCE_MOVES_MAX || (w->nr_trail && !why_not(w)))
+	if (w->nr_trail && (w->nr_trail == IRQ_BALANCE_MOVES_MAX || !why_not(w)))
 		return true;
 	take_back(w);
 	return false;
@@ -417,12 +424,14 @@ static bool separate(struct irq_balance_work *w, u32 from)
 }
 
 /* The busiest CPU that has an item and is not done */
-static u32 busiest(const struct irq_balance_work *w)
+static u32 busiest(struct irq_balance_work *w)
 {
 	u64 most = LITTLE * irq_balance_heavy(w->set);
 	u32 cpu, found = IRQ_BALANCE_NOWHERE;
 
+	w->lowest = ~0ULL;
 	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
+		w->lowest = min(w->lowest, w->slots[cpu].load);
 		if (hlist_empty(&w->slots[cpu].items) || w->slots[cpu].done ||
 		    w->slots[cpu].load <= most)
 			continue;

@@ -60,6 +60,7 @@ struct irq_balance_work {
 	struct irq_balance_item		*items;		/* heaviest first */
 	unsigned int			nr;		/* items */
 	unsigned int			nr_moved;	/* items whose place is not their home */
+	u64				lowest;		/* no CPU has less, ns/s */
 	unsigned int			spent;		/* CPUs that were looked at */
 	u8				why;		/* of what was picked last, if it stays */
 	bool				done;		/* a CPU is done, which was busier */

@@ -146,12 +146,11 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 		/* The shares of two kinds of CPU in a window are not known */
 		if (st->cpu < w->nr_cpus && rated(&w->cpus[st->cpu]) != capacity)
 			st->load.seen = false;
-		st->ran = irq->time != st->load.total;
 		irq_balance_average_update(&st->load, irq->time, elapsed, capacity, true);
 	}
 	/* Another load is news, unless it is of its own move */
 	if (st->load.age_ms < age && now >= st->moved + ns(JUDGE_MS)) {
-		WRITE_ONCE(st->hold, 0);
+		st->hold = 0;
 		st->rest = 0;
 	}
 	st->cpu = irq->cpu;
@@ -169,10 +168,10 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 
 static void rest(struct irq_balance_state *st, u64 from)
 {
-	WRITE_ONCE(st->hold, from + (ns(1000) << REST_SHIFT * st->rest));
+	st->hold = from + (ns(1000) << REST_SHIFT * st->rest);
 }
 
-/* The one memory: was the last move done, and did it bring what it promised? */
+/* Was the last move done, and did it gain what was predicted? How long it rests depends on that */
 static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq *irq)
 {
 	struct irq_balance_state *st = irq->state;
@@ -186,19 +185,22 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		st->moved = now;
 		st->reason = st->planned;
 		st->waited = 0;
-	} else if (st->planned && !bal->observe && st->ran && ++st->waited == WAITED) {
-		/* The move of a silent interrupt may wait until it occurs. Soon again, then later */
+		st->failed = false;
+	} else if (st->planned && !bal->observe && ++st->waited == WAITED) {
+		/* It is still not there: tried again after a second, a minute, each hour */
 		st->waited = 0;
+		st->failed = true;
 		rest(st, now);
 		st->rest = min(st->rest + 1U, REST_MAX);
-		st->why = IRQ_BALANCE_WHY_FAILED;
 	}
 	st->planned = IRQ_BALANCE_WHY_NONE;
-	if (irq->cpu != st->target || bal->program)
+	/* What else came or went says nothing of this move */
+	if (irq->cpu != st->target || bal->program || cpus[st->from].asked >= st->moved ||
+	    cpus[irq->cpu].asked >= st->moved)
 		st->promise = 0;
 	if (st->promise && now >= st->moved + ns(JUDGE_MS)) {
 		if (max(cpus[st->from].recent, cpus[irq->cpu].recent) > st->promise)
-			st->rest = min(st->rest + 1U, REST_MAX);
+			st->rest = min(st->rest + (u32)!st->soon, REST_MAX);
 		else if (!st->soon)
 			st->rest = 0;
 		st->promise = 0;
@@ -206,8 +208,9 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 	}
 	/* The user asks, or what it may do has changed: no rest */
 	if (bal->asked || bal->changed || irq->changed) {
-		WRITE_ONCE(st->hold, 0);
+		st->hold = 0;
 		st->waited = 0;
+		st->failed = false;
 	}
 }
 
@@ -264,19 +267,22 @@ static bool is_item(struct irq_balance *bal, u64 now, const struct irq_balance_i
 	bool crowd = w->cpus[irq->cpu].load >= IRQ_BALANCE_NEARLY_FULL &&
 		     irq->load >= irq_balance_heavy(w->set) >> CROWD_SHIFT &&
 		     st->load.age_ms >= IRQ_BALANCE_STEP_MS;
+	enum irq_balance_why why;
 
 	if (!irq->allowed)
-		st->why = IRQ_BALANCE_WHY_FIXED;
-	else if (now < st->hold && (stay || st->why == IRQ_BALANCE_WHY_FAILED))
-		st->why = st->why == IRQ_BALANCE_WHY_FAILED ? IRQ_BALANCE_WHY_FAILED :
-							      IRQ_BALANCE_WHY_RESTING;
+		why = IRQ_BALANCE_WHY_FIXED;
+	else if (now < st->hold && st->failed)
+		why = IRQ_BALANCE_WHY_FAILED;
+	else if (now < st->hold && stay)
+		why = IRQ_BALANCE_WHY_RESTING;
 	else if (stay && !st->heavy && !crowd)
-		st->why = IRQ_BALANCE_WHY_LIGHT;
+		why = IRQ_BALANCE_WHY_LIGHT;
 	else if (stay && bal->program)
 		/* With a program, the planner places what may not stay, and nothing else */
-		st->why = IRQ_BALANCE_WHY_PROGRAM;
+		why = IRQ_BALANCE_WHY_PROGRAM;
 	else
 		return true;
+	WRITE_ONCE(st->why, why);
 	return false;
 }
 
@@ -296,18 +302,20 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 	w->nr = 0;
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		u64 error = error_of(bal, &irq->state->load);
-		bool stay;
+		bool stay, item;
 
 		if (irq->cpu >= w->nr_cpus || irq->carrier)
 			continue;
 		bal->busy |= w->slots[irq->cpu].light >= CROWDED;
 		stay = irq->allowed && w->cpus[irq->cpu].usable &&
 		       test_bit(irq->cpu, irq->allowed);
-		if (!is_item(bal, now, irq, stay)) {
+		item = is_item(bal, now, irq, stay);
+		/* No other gets the room of one that may fail to leave again */
+		if (!item || irq->state->failed)
 			irq_balance_charge(w, irq->cpu, irq_balance_cost(w, irq->load, irq->cpu),
 					   irq_balance_square(irq_balance_cost(w, error, irq->cpu)));
+		if (!item)
 			continue;
-		}
 		w->items[w->nr++] = (struct irq_balance_item) {
 			.load = irq->load, .error = error, .toll = irq->toll,
 			.allowed = irq->allowed, .irq = irq - w->irqs,
@@ -352,9 +360,11 @@ void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsig
 	/* Half of what the busier of both gains has to come */
 	irq->state->promise = after + (max(before, after) - after + irq_balance_heavy(w->set)) / 2;
 	irq->state->from = irq->cpu;
+	w->cpus[irq->cpu].asked = bal->last;
+	w->cpus[cpu].asked = bal->last;
 	irq->state->target = cpu;
 	irq->state->planned = reason;
-	irq->state->why = reason;
+	WRITE_ONCE(irq->state->why, reason);
 	bal->nr_moves++;
 }
 
@@ -368,7 +378,7 @@ static void ask_all(struct irq_balance *bal)
 	bal->after = 0;
 	for (it = w->items; it < w->items + w->nr; it++) {
 		if (it->place == it->home) {
-			w->irqs[it->irq].state->why = it->why;
+			WRITE_ONCE(w->irqs[it->irq].state->why, it->why);
 			continue;
 		}
 		bal->before = max3(bal->before, w->cpus[it->home].load, w->cpus[it->place].load);

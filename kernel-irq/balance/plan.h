@@ -73,7 +73,7 @@ enum irq_balance_why {
 
 /*
  * State of one interrupt, kept from pass to pass. The kernel keeps one for each, zeroed
- * at first. Only irq_balance_pass() writes; others may read single members locklessly.
+ * at first. Only irq_balance_pass() writes; others may read @why locklessly.
  */
 struct irq_balance_state {
 	struct irq_balance_average	load;	/* on a CPU of capacity 1024 */
@@ -89,9 +89,9 @@ struct irq_balance_state {
 	u8	why;		/* enum irq_balance_why: why it stays, if it does */
 	u8	waited;		/* passes in which a move of it had no effect */
 	u8	rest;		/* after a move: 0: a second, 1: a minute, 2: an hour */
-	bool	soon;		/* its last move came soon after a rest */
+	bool	failed;		/* its last move was not done in WAITED passes */
+	bool	soon;		/* its last move came within SOON_MS after a rest */
 	bool	heavy;		/* it may be moved for its load */
-	bool	ran;		/* it was charged any time in the last window */
 };
 
 /*
@@ -112,6 +112,7 @@ struct irq_balance_cpu {
 	bool		usable;		/* in: may be given interrupts */
 	u64		full_until;	/* in: clock (ns) until which it gets no more interrupts */
 	struct irq_balance_average base; /* kept: its own load, on a CPU of capacity 1024 */
+	u64		asked;		/* kept: clock (ns) of the last pass that asked for a move from or to it */
 	u64		load;		/* out: ns/s, all interrupts included; 1e9: it is full */
 	u64		recent;		/* out: the same over the last second */
 };
