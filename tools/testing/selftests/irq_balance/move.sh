@@ -126,6 +126,7 @@ result "smp_affinity of every interrupt is what it was" $? "$difference"
 
 # off: every interrupt stays on its CPU
 state off
+after=$(places "${SOURCES[@]}")
 trace_clear
 sleep 2
 [ "$after" = "$(places "${SOURCES[@]}")" ] && [ "$(traced move)" = 0 ]
