@@ -29,11 +29,12 @@ static void test_why(void)
 		;
 	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_RESTING);
 	EXPECT_EQ(w.state[i].reason, IRQ_BALANCE_WHY_IMBALANCE);
-	world_run(&w, 2000);
+	world_run(&w, 5000);
 	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_BEST);
 	w.cpus[0].full_until = ~0ULL;
 	w.cpus[1].full_until = ~0ULL;
-	world_run(&w, 2500);
+	w.base[1] = 300000000;
+	world_run(&w, 10000);
 	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
 	/* A gain that noise could fake, and one that is too small. */
@@ -77,9 +78,6 @@ static void test_why(void)
 	world_pass(&w);
 	EXPECT_EQ(world_run(&w, 3000), 0);
 	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_BEST);
-	w.cpus[3].full_until = ~0ULL;
-	world_run(&w, 2500);
-	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
 	report("the status says why an interrupt stays");
 }
@@ -273,9 +271,10 @@ static void test_given_up(void)
 	EXPECT_EQ(w.moves + w.state[1].moved, 0);
 	/* Once it moved none of that counts. */
 	w.deaf[1] = false;
-	world_step(&w, 1);
+	EXPECT_EQ(world_step(&w, 100 * MSEC), 1);
 	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
 	EXPECT_EQ(w.irqs[1].cpu, 1);
+	EXPECT(!w.state[1].failed);
 	EXPECT_EQ(w.state[1].waited, 0);
 	EXPECT_EQ(w.state[1].moved, w.now);
 	finish(&w);
@@ -337,26 +336,6 @@ static void test_hold(void)
 	w.bal.changed = true;
 	EXPECT_EQ(world_step(&w, 300 * MSEC) + world_step(&w, 50 * MSEC), 1);
 	EXPECT(!w.bal.changed);
-	finish(&w);
-	/* One that is silent refuses nothing. */
-	world_init(&w, 3);
-	for (i = 0; i < 2; i++) {
-		world_irq(&w, 0, 200000000);
-		w.movable[i] = false;
-		w.deaf[i] = true;
-	}
-	world_pass(&w);
-	world_run(&w, 30000);
-	for (i = 0; i < 2; i++) {
-		w.movable[i] = true;
-		w.load[i] = 0;
-	}
-	for (i = 0; i < 4; i++) {
-		w.now += 20 * MSEC;
-		world_pass(&w);
-	}
-	EXPECT(w.state[0].planned || w.state[1].planned);
-	EXPECT_EQ(w.state[0].waited + w.state[1].waited, 0);
 	finish(&w);
 	report("what could not be moved is left alone, until something changes");
 }
