@@ -198,7 +198,7 @@ unsigned int world_pass(struct world *w)
 {
 	u64 before, after, nearer = 0, gain, off;
 	unsigned int i, asked = 0, done = 0;
-	bool forced = false, heavy = false;
+	bool forced = false, heavy = false, failed = false;
 
 	for (i = 0; i < w->nr_irqs; i++)
 		w->irqs[i].allowed = w->movable[i] ? w->mask[i] : NULL;
@@ -236,9 +236,11 @@ unsigned int world_pass(struct world *w)
 		check(w, irq->gain <= seen_worst(w), "gains more than there is");
 		if (!w->cpus[irq->cpu].usable || !test_bit(irq->cpu, w->mask[i]))
 			forced = true;
-		/* It comes nearer to its device up to that */
-		if (irq->reason == IRQ_BALANCE_WHY_LOCALITY)
+		/* It may come nearer to its device up to that */
+		if (irq->node >= 0 && w->cpus[irq->cpu].node != irq->node)
 			nearer = 700 * MSEC;
+		/* One that failed to leave counts where it is as well */
+		failed |= irq->state->failed;
 	}
 	check(w, !asked, "wrong number of moves");
 	check(w, w->bal.nr_moves <= IRQ_BALANCE_MOVES_MAX, "too many moves in a pass");
@@ -248,7 +250,8 @@ unsigned int world_pass(struct world *w)
 		off = before / 10000 + 1000;
 		for (i = 0; i < w->nr_irqs; i++)
 			check(w, w->irqs[i].target == w->irqs[i].cpu ||
-			      (w->irqs[i].gain <= gain + off && w->irqs[i].gain + off >= gain),
+			      (w->irqs[i].gain <= gain + off &&
+			       (failed || w->irqs[i].gain + off >= gain)),
 			      "another gain than that of its moves");
 		/* To have no company is worth some load of its own */
 		before += max(before / 15, 7 * MSEC);
