@@ -11,7 +11,7 @@
 #include <linux/cpufreq.h>
 #include <linux/irq.h>
 #include <linux/sched.h>
-#include <linux/sched/cpufreq.h>
+#include <linux/sched/deadline.h>
 #include <linux/sched/topology.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
