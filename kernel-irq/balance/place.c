@@ -118,12 +118,11 @@ static u64 load_with(const struct irq_balance_work *w, u32 cpu, u64 more)
 	return own + company(w, cpu, own);
 }
 
-/* Puts an item into the list of a CPU, which has the heaviest first */
+/* Puts an item into the list of a CPU, which has the heaviest first, as their array has */
 static void enter(struct irq_balance_work *w, struct irq_balance_item *it, u32 cpu)
 {
 	struct irq_balance_item *prev = NULL, *next;
 
-	/* Items are in that order in their array */
 	hlist_for_each_entry(next, &w->slots[cpu].items, at) {
 		if (next > it)
 			break;
@@ -134,17 +133,26 @@ static void enter(struct irq_balance_work *w, struct irq_balance_item *it, u32 c
 	else
 		hlist_add_head(&it->at, &w->slots[cpu].items);
 	it->place = cpu;
-	irq_balance_charge(w, cpu, irq_balance_cost(w, it->load, cpu),
-			   irq_balance_square(irq_balance_cost(w, it->error, cpu)));
+}
+
+/* Adds an item to the load of the CPU where it is, or takes it off (-1) */
+static void weigh(struct irq_balance_work *w, const struct irq_balance_item *it, u64 sign)
+{
+	u64 error = irq_balance_cost(w, it->error, it->place);
+
+	irq_balance_charge(w, it->place, sign * irq_balance_cost(w, it->load, it->place),
+			   sign * irq_balance_square(error));
 }
 
 static void put(struct irq_balance_work *w, struct irq_balance_item *it, u32 cpu)
 {
 	hlist_del(&it->at);
-	irq_balance_charge(w, it->place, -irq_balance_cost(w, it->load, it->place),
-			   -irq_balance_square(irq_balance_cost(w, it->error, it->place)));
+	if (!it->keeps || it->place != it->home)
+		weigh(w, it, -1);
 	w->nr_moved += (cpu != it->home) - (it->place != it->home);
 	enter(w, it, cpu);
+	if (!it->keeps || cpu != it->home)
+		weigh(w, it, 1);
 }
 
 /* A move of the present step */
@@ -497,8 +505,10 @@ void irq_balance_place(struct irq_balance_work *w)
 	w->spent = 0;
 	w->proven = false;
 	w->company = false;
-	for (i = w->nr; i-- > 0;)
+	for (i = w->nr; i-- > 0;) {
 		enter(w, &w->items[i], w->items[i].home);
+		weigh(w, &w->items[i], 1);
+	}
 	place_strays(w);
 	make_steps(w, relieve);
 	w->company = true;

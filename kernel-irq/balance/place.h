@@ -46,6 +46,7 @@ struct irq_balance_item {
 	u32			hint;		/* CPU that its driver prefers, or NOWHERE */
 	int			node;		/* of its device, -1: none */
 	bool			stay;		/* it may stay at @home */
+	bool			keeps;		/* its room there: it could not leave before */
 	u8			why;		/* enum irq_balance_why, if it stays */
 };
 

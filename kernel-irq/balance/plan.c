@@ -302,25 +302,24 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 	w->nr = 0;
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		u64 error = error_of(bal, &irq->state->load);
-		bool stay, item;
+		bool stay;
 
 		if (irq->cpu >= w->nr_cpus || irq->carrier)
 			continue;
 		bal->busy |= w->slots[irq->cpu].light >= CROWDED;
 		stay = irq->allowed && w->cpus[irq->cpu].usable &&
 		       test_bit(irq->cpu, irq->allowed);
-		item = is_item(bal, now, irq, stay);
-		/* No other gets the room of one that may fail to leave again */
-		if (!item || irq->state->failed)
+		if (!is_item(bal, now, irq, stay)) {
 			irq_balance_charge(w, irq->cpu, irq_balance_cost(w, irq->load, irq->cpu),
 					   irq_balance_square(irq_balance_cost(w, error, irq->cpu)));
-		if (!item)
 			continue;
+		}
 		w->items[w->nr++] = (struct irq_balance_item) {
 			.load = irq->load, .error = error, .toll = irq->toll,
 			.allowed = irq->allowed, .irq = irq - w->irqs,
 			.home = irq->cpu, .place = irq->cpu, .node = irq->node,
-			.stay = stay, .why = IRQ_BALANCE_WHY_BEST, .hint = irq->hint - 1,
+			.stay = stay, .keeps = !stay && irq->state->failed,
+			.why = IRQ_BALANCE_WHY_BEST, .hint = irq->hint - 1,
 		};
 	}
 	sort(w->items, w->nr, sizeof(*w->items), heavier, NULL);

@@ -99,9 +99,9 @@ struct irq_balance_state {
  * persists from pass to pass: @base is kept in it.
  */
 struct irq_balance_cpu {
-	/* in: cumulative ns of softirqs that belong to no interrupt that is handed in */
+	/* in: cumulative ns of real-time tasks, and of softirqs of no interrupt */
 	u64		time;
-	u64		tasks;		/* in: time that tasks take of it, ns/s */
+	u64		tasks;		/* in: time that other tasks take of it, ns/s */
 	u32		capacity;	/* in: 1..1024, what throttling leaves */
 	u32		throttled;	/* in: what throttling takes, if times count without it */
 	int		priority;	/* in: the higher the better, where capacities are equal */
