@@ -68,9 +68,9 @@ static void restart(struct irq_balance_average *avg, u64 mean, u32 age_ms)
  * Whether a window completes a step. The first one of a run has the step somewhere inside and
  * does not count.
  */
-static bool is_step(struct irq_balance_average *avg, u64 rate, u32 ms, bool hasty)
+static bool is_step(struct irq_balance_average *avg, u64 rate, u32 ms, bool fast)
 {
-	bool quick = hasty && is_beyond(&avg->windows, rate);
+	bool quick = fast && is_beyond(&avg->windows, rate);
 	bool up = rate > avg->mean;
 	/* After a burst what is recent stays high for a while */
 	bool slow = is_beyond(&avg->seconds, avg->recent) && up == (avg->recent > avg->mean);
@@ -110,10 +110,10 @@ u64 irq_balance_average_error(const struct irq_balance_average *avg)
  * @elapsed:	length of the window in ns
  * @capacity:	1..1024, of the CPU that did the work: the average is in ns/s
  *		of a CPU of capacity 1024
- * @hasty:	follow a step after a tenth of a second; if not, bursts are none
+ * @fast:	follow a step after a tenth of a second; if not, after a second
  */
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
-				u64 elapsed, u32 capacity, bool hasty)
+				u64 elapsed, u32 capacity, bool fast)
 {
 	u64 us = div_u64(elapsed, 1000), rate = total - avg->total, off;
 	u32 ms = min_t(u64, div_u64(us, 1000), WINDOW_MAX), history = min(avg->age_ms, MEAN_MS);
@@ -135,7 +135,7 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 		return;
 	}
 	avg->recent = blend(avg->recent, rate, ms, min(avg->age_ms, RECENT_MS));
-	if (is_step(avg, rate, ms, hasty)) {
+	if (is_step(avg, rate, ms, fast)) {
 		restart(avg, avg->run, avg->run_ms);
 		return;
 	}

@@ -46,7 +46,7 @@ struct irq_balance_average {
 };
 
 void irq_balance_average_update(struct irq_balance_average *avg, u64 total, u64 elapsed,
-				u32 capacity, bool hasty);
+				u32 capacity, bool fast);
 u64 irq_balance_average_error(const struct irq_balance_average *avg);
 
 #endif /* _KERNEL_IRQ_BALANCE_AVERAGE_H */

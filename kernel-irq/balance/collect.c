@@ -76,7 +76,7 @@ void irq_balance_usable_cpus(struct cpumask *mask)
 	}
 }
 
-/* What tasks take, ns/s: what is busy without interrupts and base load of the last pass */
+/* The time that tasks take, ns/s: all but interrupts and base load of the last pass */
 static u64 irq_balance_tasks(unsigned int cpu, const struct irq_balance_cpu *c)
 {
 	u64 busy;

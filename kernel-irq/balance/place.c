@@ -95,7 +95,7 @@ void irq_balance_charge(struct irq_balance_work *w, u32 cpu, u64 load, u64 varia
 	w->slots[c->package].package_load += load;
 }
 
-/* What its neighbours do to a CPU with such a load of its own */
+/* The weight of its neighbours for a CPU with such a load of its own, ns/s */
 static u64 company(const struct irq_balance_work *w, u32 cpu, u64 own)
 {
 	const struct irq_balance_cpu *c = &w->cpus[cpu];
@@ -194,9 +194,9 @@ static u32 distance(const struct irq_balance_work *w, const struct irq_balance_i
 }
 
 /*
- * The CPU that ends lowest with an item, of equal ones that with least company. What is farther
- * from its device is open only if all CPUs that are nearer would be nearly full, the present one
- * included. @end: how low, ns/s
+ * The CPU that ends lowest with an item, of equal ones that with least company. CPUs that are
+ * farther from its device are open only if it would make all nearer ones nearly full, its present
+ * one included. @end: how low, ns/s
  */
 static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 farthest, u64 *end)
 {
@@ -228,7 +228,7 @@ static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 far
 	}
 	irq_balance_charge(w, it->place, here, 0);
 	w->spent += w->nr_cpus;
-	/* What is as far as it is already is open. It comes nearer only if that is asked for */
+	/* CPUs that are no farther than its present one are open */
 	for (d = 0; d < farthest && (!best[d].closes || (away <= farthest && d < away)); d++) {
 		if (best[d + 1].key < best[found].key)
 			found = d + 1;
@@ -246,7 +246,7 @@ static u64 price(const struct irq_balance_work *w, u32 from)
 	u64 load = load_with(w, from, 0);
 	u64 least = max(div_u64(load, 1000) * w->set->min_gain, irq_balance_heavy(w->set) / 2);
 
-	/* A small gain helps nobody if a busier CPU keeps what it has */
+	/* A small gain is worth no move if a busier CPU keeps its load */
 	return w->done && !w->company && load <= IRQ_BALANCE_NEARLY_FULL ? max(least, load / 4) :
 									    least;
 }
@@ -266,7 +266,7 @@ static void begin(struct irq_balance_work *w, u32 from, u32 quarters)
 
 /*
  * Why the step in the trail is not worth it, NONE: it is. Each CPU that it touches has to end
- * below what the first one had. What just leaves is less there for sure, whatever the errors;
+ * below the load that the first one had. One that interrupts just leave has less, whatever the errors;
  * and once a CPU gains for sure, the rest of the plan may be as likely as not.
  */
 static enum irq_balance_why why_not(const struct irq_balance_work *w)

@@ -29,7 +29,7 @@
 /* A move is judged after that time (ms): what it brought shows in the loads of the last second */
 #define JUDGE_MS	3000U
 
-/* After a move it rests a second, a minute or an hour. Moved again by SOON_MS after that is soon */
+/* After a move it rests a second, a minute or an hour; longer if it moves within SOON_MS of that */
 #define REST_SHIFT	6U
 #define REST_MAX	2U
 #define SOON_MS		120000U
@@ -194,7 +194,7 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		st->rest = min(st->rest + 1U, REST_MAX);
 	}
 	st->planned = IRQ_BALANCE_WHY_NONE;
-	/* What else came or went says nothing of this move */
+	/* If others have come or gone since, the loads do not judge this move */
 	if (irq->cpu != st->target || bal->program || cpus[st->from].asked >= st->moved ||
 	    cpus[irq->cpu].asked >= st->moved)
 		st->promise = 0;

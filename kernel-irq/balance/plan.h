@@ -159,7 +159,7 @@ struct irq_balance {
 	u32		limit;		/* see irq_load_rises(); 0: the timer is on */
 	unsigned int	nr_heavy;	/* heavy interrupts at the last pass, movable or not */
 	unsigned int	nr_moves;	/* moves that the last pass asked for */
-	bool		busy;		/* an interrupt, or light ones of one CPU, are watched */
+	bool		busy;		/* an interrupt is heavy, or light interrupts are a quarter of a CPU */
 	bool		changes;	/* something has changed, or may have */
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */

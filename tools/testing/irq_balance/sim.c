@@ -387,7 +387,7 @@ static void one_pass(struct sim *s, bool kicked)
 		fprintf(s->out, "%llu\n", (unsigned long long)s->next);
 }
 
-/* The planner wants a package, cache or core to have the number of a CPU: its first one's */
+/* A package, cache or core has the number of its first CPU for the planner */
 static unsigned int first_with(const struct workload *load, size_t member, unsigned int cpu)
 {
 	unsigned int i;

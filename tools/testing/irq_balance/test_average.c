@@ -6,13 +6,13 @@
 
 /* Takes in windows of @each ms with a load, for @ms; returns after how many ms the mean is that */
 static unsigned int feed(struct irq_balance_average *avg, u64 load, unsigned int ms,
-			 unsigned int each, bool hasty)
+			 unsigned int each, bool fast)
 {
 	unsigned int t, reached = 0;
 
 	for (t = 0; t < ms; t += each) {
 		irq_balance_average_update(avg, avg->total + load / 1000 * each, each * MSEC, 1024,
-					   hasty);
+					   fast);
 		if (!reached && avg->mean == load)
 			reached = t + each;
 	}
@@ -187,7 +187,7 @@ static void model_anew(struct model *m, double rate, double ms)
 	model_widen(m, 1, rate, 0);
 }
 
-static void model_update(struct model *m, double rate, double ms, bool hasty)
+static void model_update(struct model *m, double rate, double ms, bool fast)
 {
 	bool quick, slow, up;
 	double off;
@@ -198,7 +198,7 @@ static void model_update(struct model *m, double rate, double ms, bool hasty)
 		return;
 	}
 	blend(&m->recent, rate, ms, min(m->age, 1000.0));
-	quick = hasty && model_out(m, 0, rate);
+	quick = fast && model_out(m, 0, rate);
 	up = rate > m->mean;
 	slow = model_out(m, 1, m->recent) && up == (m->recent > m->mean);
 	if (!quick)
@@ -246,7 +246,7 @@ static void test_average_model(void)
 	struct irq_balance_average avg;
 	struct model m;
 	u64 us, load, ns;
-	bool hasty;
+	bool fast;
 
 	rng = 1;
 	for (series = 0; series < 80 && !failure; series++) {
@@ -256,8 +256,8 @@ static void test_average_model(void)
 		noise = rnd(2) ? 0 : rnd(400);
 		capacity = rnd(2) ? 1024 : 1 + rnd(1024);
 		load = rnd(1000000000);
-		hasty = rnd(4);
-		irq_balance_average_update(&avg, 0, 0, capacity, hasty);
+		fast = rnd(4);
+		irq_balance_average_update(&avg, 0, 0, capacity, fast);
 		for (i = 0; i < 400 && !failure; i++) {
 			double rate;
 
@@ -268,9 +268,9 @@ static void test_average_model(void)
 			ns = load * us / 1000000;
 			ns += ns * rnd(noise + 1) / 1000;
 			irq_balance_average_update(&avg, avg.total + ns, us * 1000 + rnd(1000),
-						   capacity, hasty);
+						   capacity, fast);
 			rate = min(ns * 1e6 / us, (double)IRQ_BALANCE_LOAD_MAX) * capacity / 1024;
-			model_update(&m, rate, ms, hasty);
+			model_update(&m, rate, ms, fast);
 			steps += i && m.age < 1000 && !m.dev;
 			EXPECT(close_to(avg.mean, m.mean));
 			EXPECT(close_to(avg.recent, m.recent));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Properties of the planner on many generated machines, and over time: what anybody would move is
+ * Properties of the planner on many generated machines, and over time: what a user would move is
  * moved, and nothing else.
  */
 #include "test.h"
@@ -333,7 +333,7 @@ static void test_sockets(unsigned int seeds)
 	report("no socket is crossed while a CPU of the package ends below 80 %");
 }
 
-/* Four heavy ones on the cores of one package, while the other one is idle */
+/* Four heavy interrupts on the cores of one package, while the other one is idle */
 static void test_two_and_two(void)
 {
 	unsigned int cores, smt, load, i, other;

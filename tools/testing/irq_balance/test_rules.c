@@ -135,7 +135,7 @@ static u64 rest(unsigned int nth)
 	return SECOND << 6 * min(nth, 2U);
 }
 
-/* One of 300 beside another one that has 300 and stays: it wants to go to CPU 1 */
+/* One of 300 beside another one that has 300 and stays: it would go to CPU 1 */
 static void two_on_one(struct world *w)
 {
 	world_init(w, 2);
@@ -157,7 +157,7 @@ static void test_rest_times(void)
 	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
 	for (round = 0; round < 6 && !failure; round++) {
 		EXPECT_EQ(w.irqs[1].cpu, 1);
-		/* Two minutes after its rest is soon, and later is not */
+		/* It counts for two minutes after its rest, and not later */
 		if (round >= 4)
 			w.state[1].hold = w.now + 100 * MSEC - 120 * SECOND + (round == 4);
 		world_step(&w, 100 * MSEC);
@@ -219,7 +219,7 @@ static void test_judged(void)
 	report("a promise that was not kept is a minute's rest, whatever load came");
 }
 
-/* What the first rests were for is forgotten with another load, but not with its own move */
+/* The causes of the first rests are forgotten with another load, but not with its own move */
 static void test_news(void)
 {
 	unsigned int late;
@@ -278,7 +278,7 @@ static void test_given_up(void)
 	EXPECT_EQ(w.state[1].waited, 0);
 	EXPECT_EQ(w.state[1].moved, w.now);
 	finish(&w);
-	/* One that may not stay is not asked for at each pass for ever, either */
+	/* One that may not stay is not asked for at each pass, either */
 	world_init(&w, 2);
 	world_irq(&w, 0, 300 * MSEC);
 	w.cpus[0].usable = false;

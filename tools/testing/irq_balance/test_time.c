@@ -426,7 +426,7 @@ static void test_pace(void)
 	world_irq(&w, 0, 300 * MSEC);
 	world_pass(&w);
 	EXPECT_EQ(w.bal.next, w.now + 40 * MSEC);
-	/* What gets heavy is news until it may move */
+	/* An interrupt that gets heavy is news until it may move */
 	world_step(&w, 40 * MSEC);
 	EXPECT_EQ(w.bal.next, w.now + 40 * MSEC);
 	world_step(&w, 40 * MSEC);
@@ -450,7 +450,7 @@ static void test_pace(void)
 	w.bal.changed = true;
 	world_step(&w, 100 * MSEC);
 	EXPECT_EQ(w.bal.next, w.now + 40 * MSEC);
-	/* What may not be moved is watched as well: others may have to leave it */
+	/* Interrupts that may not be moved are watched as well: others may have to leave it */
 	w.movable[0] = false;
 	world_step(&w, 100 * MSEC);
 	EXPECT_EQ(w.bal.next, w.now + 240 * MSEC);

@@ -500,7 +500,7 @@ static void test_odroid(void)
 	report("heavy interrupts go to the fast cluster, lights stay");
 }
 
-/* What neighbours do to a CPU with 600 more, or of these */
+/* The weight of neighbours for a CPU with 600 more, or of these */
 static u64 model_company(const struct world *w, unsigned int cpu)
 {
 	const struct irq_balance_cpu *me = &w->cpus[cpu], *it;
