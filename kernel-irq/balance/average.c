@@ -117,7 +117,7 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 {
 	u64 us = div_u64(elapsed, 1000), rate = total - avg->total, off;
 	u32 ms = min_t(u64, div_u64(us, 1000), WINDOW_MAX), history = min(avg->age_ms, MEAN_MS);
-	bool seen = avg->seen && total >= avg->total && ms;
+	bool seen = avg->seen && total >= avg->total && ms, above;
 
 	avg->total = total;
 	avg->seen = true;
@@ -149,8 +149,9 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 	off = abs_diff(avg->age_ms < RECENT_MS ? rate : avg->recent, avg->mean);
 	avg->dev = blend(avg->dev, off, ms, history);
 	avg->since_ms = min(avg->since_ms + ms, WINDOW_MAX);
-	if (avg->above != (avg->recent > avg->mean)) {
-		avg->above = !avg->above;
+	above = avg->recent > avg->mean;
+	if (above != avg->above) {
+		avg->above = above;
 		avg->swing_ms = (3 * avg->swing_ms + avg->since_ms) / 4;
 		avg->since_ms = 0;
 	}

@@ -2,28 +2,28 @@
 /**
  * DOC: irq-balance-place
  *
- * Which interrupts may move is in plan.c. A step *ends* with the highest load of the CPUs that it
- * touches.
+ * Which interrupts may move is in plan.c. A step *ends* with the highest load of the CPUs that
+ * it touches.
  *
- * 1. The *load* of a CPU is the time per second that interrupts, its own softirqs and its real-time
- *    tasks take; on a CPU of half the capacity an interrupt takes twice the time.
- * 2. First, an interrupt that may not stay on its CPU goes to the CPU that is lowest with it, and one
- *    that is far from its device comes back to a nearer CPU if that ends with at most 70 %.
- * 3. Then the busiest CPU makes a *step*: (a) one of its interrupts moves; or (b) one moves, and up to
- *    four lighter ones leave its new CPU for any others; or (c) several move, as each gains too
- *    little alone.
- * 4. A step is worth it if every CPU that it touches ends at least the *price* below what the busiest
- *    one had; the first kind that has one is used, of its steps the one that ends lowest, and
- *    within half a per cent of a CPU the one that moves the lightest interrupt.
- * 5. The price is ``min_gain`` of that load (a quarter more of it for kind b) and the IPIs of redirected
- *    interrupts; the first step of a pass has to gain the error of the loads, too.
- * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from then
- *    on kind (b) is not used, and a CPU with at most 80 % has to gain a quarter of its load.
- * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours if what they weigh falls by
- *    the price and a quarter: a sibling weighs a quarter of its load, another core an eighth, or
- *    a sixteenth if it shares only the package or only the cache.
- * 8. CPUs in the device's node come first, then others of its package, then the rest: one that is
- *    farther is used only if the interrupt would leave all nearer ones, its present one
+ * 1. The *load* of a CPU is the time per second that interrupts, its own softirqs and its
+ *    real-time tasks take; on a CPU of half the capacity an interrupt takes twice the time.
+ * 2. First, an interrupt that may not stay on its CPU goes to the CPU that is lowest with it,
+ *    and one that is far from its device comes back to a nearer CPU if that ends at or below 70 %.
+ * 3. Then the busiest CPU makes a *step*: (a) one of its interrupts moves; or (b) one moves, and
+ *    up to four lighter ones leave its new CPU for any others; or (c) several move, as each
+ *    gains too little alone.
+ * 4. A step is worth it if every CPU that it touches ends at least the *price* below what the
+ *    busiest one had; the first kind that has one is used, of its steps the one that ends
+ *    lowest, and within half a per cent of a CPU the one that moves the lightest interrupt.
+ * 5. The price is ``min_gain`` of that load (a quarter more of it for kind b) and the IPIs of
+ *    redirected interrupts; the first step of a pass has to gain the error of the loads, too.
+ * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from
+ *    then on kind (b) is not used, and a CPU at or below 80 % has to gain a quarter of its load.
+ * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours if what they weigh
+ *    falls by the price and a quarter: a sibling weighs a quarter of its load, another core an
+ *    eighth, or a sixteenth if it shares only the package or only the cache.
+ * 8. CPUs in the device's node come first, then others of its package, then the rest: one that
+ *    is farther is used only if the interrupt would leave all nearer ones, its present one
  *    included, above 80 %; one that is an eighth faster only to relieve a CPU with 25 % or more.
  *
  * For example, with loads in ms/s, and CPUs that share nothing but their package::
@@ -266,8 +266,8 @@ static void begin(struct irq_balance_work *w, u32 from, u32 quarters)
 
 /*
  * Why the step in the trail is not worth it, NONE: it is. Each CPU that it touches has to end
- * below the load that the first one had. One that interrupts just leave has less, whatever the errors;
- * and once a CPU gains for sure, the rest of the plan may be as likely as not.
+ * below the load that the first one had. One that interrupts just leave has less, whatever the
+ * errors; and once a CPU gains for sure, the rest of the plan may be as likely as not.
  */
 static enum irq_balance_why why_not(const struct irq_balance_work *w)
 {

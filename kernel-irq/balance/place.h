@@ -18,11 +18,11 @@
 
 /* One CPU, by number */
 struct irq_balance_slot {
-	u64			load;		/* of its own, with all items at their place, ns/s */
+	u64			load;		/* of its own, items at their place, ns/s */
 	u64			variance;	/* the square of what it may be off by */
 	u64			light;		/* of light interrupts, ns/s */
 	u64			bias;		/* among equal CPUs one with less is better, ns/s */
-	u64			package_load;	/* of all CPUs whose package has this number, ns/s */
+	u64			package_load;	/* of the CPUs of this package number */
 	u64			cache_load;	/* the same of last-level caches */
 	u64			core_load;	/* and of cores */
 	struct hlist_head	items;		/* that are here, the heaviest first */
@@ -74,9 +74,9 @@ struct irq_balance_work {
 	u64				variance;	/* the square of what that may be off by */
 	u64				least;		/* what it has to gain, ns/s */
 	u64				limit;		/* where each CPU has to end, ns/s */
-	bool				noise;		/* it would be worth it, but for the errors */
-	unsigned int			nr_trail;
-	struct irq_balance_item		*trail[IRQ_BALANCE_MOVES_MAX];	/* that it moves */
+	bool				noise;		/* it gains less than the errors */
+	unsigned int			nr_trail;	/* items that it moves */
+	struct irq_balance_item		*trail[IRQ_BALANCE_MOVES_MAX];
 };
 
 /* The time that a load takes of a CPU, ns/s */

@@ -310,8 +310,9 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 		stay = irq->allowed && w->cpus[irq->cpu].usable &&
 		       test_bit(irq->cpu, irq->allowed);
 		if (!is_item(bal, now, irq, stay)) {
+			error = irq_balance_cost(w, error, irq->cpu);
 			irq_balance_charge(w, irq->cpu, irq_balance_cost(w, irq->load, irq->cpu),
-					   irq_balance_square(irq_balance_cost(w, error, irq->cpu)));
+					   irq_balance_square(error));
 			continue;
 		}
 		w->items[w->nr++] = (struct irq_balance_item) {

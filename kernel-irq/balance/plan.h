@@ -79,7 +79,7 @@ struct irq_balance_state {
 	struct irq_balance_average	load;	/* on a CPU of capacity 1024 */
 	u64	moved;		/* clock (ns) of the pass that saw its last move done, 0: never */
 	u64	hold;		/* clock (ns) until which it is left where it is */
-	u64	promise;	/* ns/s that neither CPU of its last move is to exceed; 0: it was judged */
+	u64	promise;	/* ns/s that neither CPU of its last move is to exceed; 0: judged */
 	u32	from;		/* the CPU that it left then */
 	u32	generation;	/* &irq_balance.generation that the rest belongs to */
 	u32	cpu;		/* where the last pass saw it */
@@ -112,7 +112,7 @@ struct irq_balance_cpu {
 	bool		usable;		/* in: may be given interrupts */
 	u64		full_until;	/* in: clock (ns) until which it gets no more interrupts */
 	struct irq_balance_average base; /* kept: its own load, on a CPU of capacity 1024 */
-	u64		asked;		/* kept: clock (ns) of the last pass that asked for a move from or to it */
+	u64		asked;		/* kept: clock (ns) of the last move from or to it */
 	u64		load;		/* out: ns/s, all interrupts included; 1e9: it is full */
 	u64		recent;		/* out: the same over the last second */
 };
@@ -159,7 +159,7 @@ struct irq_balance {
 	u32		limit;		/* see irq_load_rises(); 0: the timer is on */
 	unsigned int	nr_heavy;	/* heavy interrupts at the last pass, movable or not */
 	unsigned int	nr_moves;	/* moves that the last pass asked for */
-	bool		busy;		/* an interrupt is heavy, or light interrupts are a quarter of a CPU */
+	bool		busy;		/* one is heavy, or the light are a quarter */
 	bool		changes;	/* something has changed, or may have */
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */
