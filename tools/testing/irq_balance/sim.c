@@ -393,8 +393,8 @@ static unsigned int first_with(const struct workload *load, size_t member, unsig
 	unsigned int i;
 
 	for (i = 0; i < cpu; i++) {
-		if (!memcmp((const char *)&load->cpus[i] + member, (const char *)&load->cpus[cpu] + member,
-			    sizeof(unsigned int)))
+		if (!memcmp((const char *)&load->cpus[i] + member,
+			    (const char *)&load->cpus[cpu] + member, sizeof(unsigned int)))
 			break;
 	}
 	return i;

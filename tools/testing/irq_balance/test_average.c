@@ -193,7 +193,10 @@ static void model_update(struct model *m, double rate, double ms, bool fast)
 	double off;
 
 	if (!m->age) {
-		m->low[0] = m->low[1] = m->high[0] = m->high[1] = rate;
+		m->low[0] = rate;
+		m->low[1] = rate;
+		m->high[0] = rate;
+		m->high[1] = rate;
 		model_anew(m, rate, ms);
 		return;
 	}

@@ -20,8 +20,10 @@ static void one_package(struct world *w, unsigned int nr_cpus)
 	unsigned int i;
 
 	world_init(w, nr_cpus);
-	for (i = 0; i < nr_cpus; i++)
-		w->cpus[i].package = w->cpus[i].llc = 0;
+	for (i = 0; i < nr_cpus; i++) {
+		w->cpus[i].package = 0;
+		w->cpus[i].llc = 0;
+	}
 }
 
 /* Runs with loads that change on the way: what was promised is of those before */
@@ -58,8 +60,10 @@ static void constant_world(struct world *w, unsigned int kind)
 			w->base[c] = rnd(700) * MSEC;
 	}
 	for (i = 0; i < nr; i++) {
-		world_irq(w, rnd(3) ? 0 : rnd(n), kind != PARETO ? (22 + rnd(420)) * MSEC :
-						  min(24 * MSEC * 1000 / (1 + rnd(1000)), 900 * MSEC));
+		u64 load = kind != PARETO ? (22 + rnd(420)) * MSEC :
+			   min(24 * MSEC * 1000 / (1 + rnd(1000)), 900 * MSEC);
+
+		world_irq(w, rnd(3) ? 0 : rnd(n), load);
 		if (kind == PINNED && !rnd(3)) {
 			w->movable[i] = false;
 			w->irqs[i].cpu = rnd(n);
@@ -129,7 +133,8 @@ static u64 beside_fixed(u64 seed, unsigned int fixed)
 	n = 3 + rnd(10);
 	one_package(&w, n);
 	/* And is no company for others */
-	w.cpus[n - 1].package = w.cpus[n - 1].llc = n - 1;
+	w.cpus[n - 1].package = n - 1;
+	w.cpus[n - 1].llc = w.cpus[n - 1].package;
 	for (i = 2 + rnd(2 * n); i; i--) {
 		world_irq(&w, rnd(2) ? 0 : rnd(n - 1), (25 + rnd(180)) * MSEC);
 		if (seed % 4 > 1)
@@ -302,7 +307,8 @@ static void test_sockets(unsigned int seeds)
 		world_init(&w, 4 * each);
 		for (c = 0; c < w.nr_cpus; c++) {
 			w.cpus[c].node = c / each;
-			w.cpus[c].package = w.cpus[c].llc = c / each / 2;
+			w.cpus[c].package = c / each / 2;
+			w.cpus[c].llc = w.cpus[c].package;
 		}
 		for (i = each + rnd(3 * each); i; i--)
 			w.irqs[world_irq(&w, rnd(each), (200 + rnd(400)) * MSEC)].node = 0;
@@ -345,7 +351,8 @@ static void test_two_and_two(void)
 				world_init(&w, 2 * cores * smt);
 				for (i = 0; i < w.nr_cpus; i++) {
 					w.cpus[i].core = i / smt;
-					w.cpus[i].package = w.cpus[i].llc = i / smt / cores;
+					w.cpus[i].package = i / smt / cores;
+					w.cpus[i].llc = w.cpus[i].package;
 				}
 				for (i = 0; i < 4; i++)
 					world_irq(&w, i % cores * smt, (load + i) * MSEC);
@@ -532,8 +539,10 @@ static void test_one_changes(unsigned int seeds)
 		one_package(&w, 8);
 		for (i = 0; i < 21; i++)
 			world_irq(&w, i / 3, (95 + i % 3) * MSEC);
-		for (i = 0; i < 8; i++)
-			w.cpus[i].package = w.cpus[i].llc = i;
+		for (i = 0; i < 8; i++) {
+			w.cpus[i].package = i;
+			w.cpus[i].llc = i;
+		}
 		settle(&w);
 		if (what)
 			w.cpus[4].usable = false;

@@ -280,7 +280,7 @@ static void test_give_way_often(void)
 	report("a move is made possible by another move");
 }
 
-/* @load is on a CPU that has 400 ms/s, where the rest may move: whether the user's plan does that */
+/* @load is on a CPU that has 400 ms/s, where the rest may move: does the user's plan do that? */
 static bool exact_gain(u64 load)
 {
 	struct world w;
@@ -426,10 +426,13 @@ static void test_preferences(void)
 		world_irq(&w, 0, 190 * MSEC);
 		w.movable[0] = false;
 		w.cpus[1].tasks = 80 * MSEC;
-		w.cpus[1].priority = w.cpus[2].priority = 100;
+		w.cpus[1].priority = 100;
+		w.cpus[2].priority = 100;
 		w.cpus[1].priority += i & 1 ? 83 : 81;
-		w.cpus[1].package = w.cpus[1].llc = 1;
-		w.cpus[2].package = w.cpus[2].llc = 2;
+		w.cpus[1].package = 1;
+		w.cpus[1].llc = w.cpus[1].package;
+		w.cpus[2].package = 2;
+		w.cpus[2].llc = w.cpus[2].package;
 		w.base[2] = i & 2 ? 2 * MSEC : 0;
 		w.base[2] = i & 4 ? 10 * MSEC : w.base[2];
 		settle(&w);

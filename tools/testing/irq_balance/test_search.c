@@ -56,7 +56,7 @@ static void test_give_way(void)
 }
 
 /*
- * Which of those with @loads leave CPU 1, which has @base besides, when 200 come from CPU 0: a mask.
+ * Which of those with @loads leave CPU 1, which has @base besides, when 200 come from CPU 0
  * If min_gain is a fifth no CPU may have more than 450, and that is all that is worth it.
  */
 static unsigned int gives_way(unsigned int base, const unsigned int *loads, bool moves)
@@ -97,7 +97,7 @@ static void test_which_give_way(void)
 	report("the lightest that suffices gives way, or else the heaviest first");
 }
 
-/* 200 may leave CPU 0 for CPU 1, where two would have to give way, or for CPU 2, where one has to */
+/* 200 may leave CPU 0 for CPU 1, where two have to give way, or for CPU 2, where one has to */
 static void test_fewest(void)
 {
 	struct world w;
@@ -248,7 +248,7 @@ static unsigned int gives_way_off_by(u64 one, u64 other)
 static void test_gives_way_for_sure(void)
 {
 	/*
-	 * CPU 0 has 600 before, of which 37.5 are to be gained. CPU 1 ends with 520, so that 42.5 are
+	 * CPU 0 has 600 before, of which 37.5 have to be gained. CPU 1 ends with 520, so 42.5 are
 	 * left for the one, which is on both; CPU 2 ends with 510, which leaves 52.5.
 	 */
 	EXPECT_EQ(gives_way_off_by(29 * MSEC, 0), 2);

@@ -435,7 +435,7 @@ static void test_pace(void)
 		EXPECT_EQ(w.bal.next, w.now + 240 * MSEC);
 		world_step(&w, 240 * MSEC);
 	}
-	/* So is a step, until its loads are known, though nothing can be done about it; and a kick. */
+	/* So is a step, until its loads are known, though nothing can be done; and a kick. */
 	w.load[0] = 600 * MSEC;
 	world_step(&w, 240 * MSEC);
 	EXPECT_EQ(w.bal.next, w.now + 40 * MSEC);

@@ -304,8 +304,10 @@ static unsigned int small_package(u64 busy)
 	struct world w;
 
 	world_init(&w, 9);
-	for (i = 0; i < 9; i++)
-		w.cpus[i].package = w.cpus[i].llc = i ? 1 + (i > 2) : 0;
+	for (i = 0; i < 9; i++) {
+		w.cpus[i].package = i ? 1 + (i > 2) : 0;
+		w.cpus[i].llc = w.cpus[i].package;
+	}
 	w.base[1] = busy;
 	w.base[8] = 400000000;
 	world_irq(&w, 0, 300000000);

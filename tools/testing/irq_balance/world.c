@@ -144,7 +144,7 @@ static u64 seen_worst(const struct world *w)
 	return worst;
 }
 
-/* The worst of the CPUs that moves touch, before them and after, by the loads that the planner knows */
+/* The worst of the CPUs that moves touch, before and after, by the loads the planner knows */
 static void touched_worst(const struct world *w, u64 *before, u64 *after)
 {
 	u64 load[WORLD_CPUS];

@@ -52,7 +52,4 @@ static inline void hlist_add_behind(struct hlist_node *node, struct hlist_node *
 		node->next->link = &node->next;
 }
 
-#define hlist_entry(node, type, member)	\
-	((type *)((char *)(node) - offsetof(type, member)))
-
 #endif /* _LINUX_LIST_H */

@@ -14,12 +14,4 @@ static inline void sort(void *base, size_t nr, size_t size,
 	qsort(base, nr, size, cmp);
 }
 
-static inline void sort_r(void *base, size_t nr, size_t size,
-			  int (*cmp)(const void *, const void *, const void *), void *swap,
-			  const void *priv)
-{
-	(void)swap;
-	qsort_r(base, nr, size, (int (*)(const void *, const void *, void *))cmp, (void *)priv);
-}
-
 #endif
