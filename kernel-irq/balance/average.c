@@ -4,7 +4,7 @@
  *
  * A load is a mean over twenty seconds. A new one may be off by a quarter, which falls to nothing
  * over five seconds. Besides, its error is not the size of its swings but three times their mean
- * deviation divided by the root of n, where n swings were seen.
+ * deviation divided by the root of n, where n swings were seen. It is never off by more than half.
  *
  * If a load leaves its past range by a quarter of its upper bound, the mean starts anew. There are
  * two ranges, of single windows (of 50 to 300 ms, as passes are apart) and of the mean over a
@@ -97,9 +97,11 @@ u64 irq_balance_average_error(const struct irq_balance_average *avg)
 	u32 left = UNKNOWN_MS - min(avg->age_ms, UNKNOWN_MS);
 	u32 swings = min(avg->age_ms, 2 * MEAN_MS) /
 		     max3(avg->since_ms, avg->swing_ms, RECENT_MS);
+	u64 error = div_u64((avg->mean >> UNKNOWN_SHIFT) * left, UNKNOWN_MS) +
+		    div_u64(DEVIATIONS * avg->dev, int_sqrt(max(swings, 1U)));
 
-	return div_u64((avg->mean >> UNKNOWN_SHIFT) * left, UNKNOWN_MS) +
-	       div_u64(DEVIATIONS * avg->dev, int_sqrt(max(swings, 1U)));
+	/* Two that take turns on a full CPU have such swings, but any of them may well leave it */
+	return min(error, avg->mean / 2);
 }
 
 /**

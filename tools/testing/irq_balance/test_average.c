@@ -81,17 +81,20 @@ static void test_error(void)
 	unsigned int i;
 
 	/* A quarter at first, of which after 5 s nothing is left */
-	EXPECT_EQ(error(100, 0, 0, 0), (27 + 25) * MSEC);
-	EXPECT_EQ(error(100, 2500, 2500, 0), (27 * MSEC) + 12500000);
-	EXPECT_EQ(error(100, 5000, 5000, 0), 27 * MSEC);
+	EXPECT_EQ(error(200, 0, 0, 0), (27 + 50) * MSEC);
+	EXPECT_EQ(error(200, 2500, 2500, 0), (27 + 25) * MSEC);
+	EXPECT_EQ(error(200, 5000, 5000, 0), 27 * MSEC);
+	/* No more than half */
+	EXPECT_EQ(error(80, 0, 0, 0), 40 * MSEC);
+	EXPECT_EQ(error(50, 5000, 5000, 0), 25 * MSEC);
 	/* Three deviations, by the root of the swings: of the last 40 s, of a second at least */
-	EXPECT_EQ(error(0, 40000, 0, 10000), 13500000);
-	EXPECT_EQ(error(0, 80000, 0, 10000), 13500000);
-	EXPECT_EQ(error(0, 39999, 0, 10000), 27 * MSEC);
-	EXPECT_EQ(error(0, 40000, 10001, 10000), 27 * MSEC);
-	EXPECT_EQ(error(0, 40000, 0, 10001), 27 * MSEC);
-	EXPECT_EQ(error(0, 4000, 999, 999), 13500000);
-	EXPECT_EQ(error(0, 3999, 999, 999), 27 * MSEC);
+	EXPECT_EQ(error(100, 40000, 0, 10000), 13500000);
+	EXPECT_EQ(error(100, 80000, 0, 10000), 13500000);
+	EXPECT_EQ(error(100, 39999, 0, 10000), 27 * MSEC);
+	EXPECT_EQ(error(100, 40000, 10001, 10000), 27 * MSEC);
+	EXPECT_EQ(error(100, 40000, 0, 10001), 27 * MSEC);
+	EXPECT_EQ(error(100, 4000, 999, 999), 13500000 + 5 * MSEC);
+	EXPECT_EQ(error(100, 3999, 999, 999), (27 + 5) * MSEC + 5000);
 	/* One that goes up and down by a fifth each 3 s deviates by about that, 13 times */
 	for (i = 0; i < 40; i++)
 		feed(&avg, (i % 2 ? 120 : 80) * MSEC, 3000, 100, true);

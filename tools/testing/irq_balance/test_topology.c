@@ -767,6 +767,8 @@ static unsigned int company_error(u64 own, u64 here, u64 there)
 		w.cpus[i].package = i / 2;
 		w.cpus[i].llc = i / 2;
 	}
+	for (i = 0; i < 4; i++)
+		w.base[i] = 60 * MSEC;
 	world_irq(&w, 0, 500 * MSEC);
 	world_irq(&w, 1, 500 * MSEC);
 	w.movable[0] = false;
@@ -792,14 +794,15 @@ static void test_company_gain(void)
 	/* 600 are there with what 800 weigh: half of what has to be gained, which is 37.5 */
 	EXPECT_EQ(company_end(18750000), 1);
 	EXPECT_EQ(company_end(18750010), 0);
-	/* 62.5 is the weight, of which 35.2 have to be gained: that leaves 27.3 */
-	EXPECT_EQ(company_error(19 * MSEC, 0, 0), 1);
-	EXPECT_EQ(company_error(20 * MSEC, 0, 0), 0);
-	EXPECT_EQ(company_error(0, 27 * MSEC, 0), 1);
-	EXPECT_EQ(company_error(0, 28 * MSEC, 0), 0);
-	EXPECT_EQ(company_error(0, 0, 27 * MSEC), 1);
-	EXPECT_EQ(company_error(0, 0, 28 * MSEC), 0);
-	EXPECT_EQ(company_error(0, 20 * MSEC, 20 * MSEC), 0);
+	/* The weight falls by 62.5, of which 39.4 have to be gained: that leaves 23.1 */
+	EXPECT_EQ(company_error(16 * MSEC, 0, 0), 1);
+	EXPECT_EQ(company_error(17 * MSEC, 0, 0), 0);
+	EXPECT_EQ(company_error(0, 23 * MSEC, 0), 1);
+	EXPECT_EQ(company_error(0, 24 * MSEC, 0), 0);
+	EXPECT_EQ(company_error(0, 0, 23 * MSEC), 1);
+	EXPECT_EQ(company_error(0, 0, 24 * MSEC), 0);
+	EXPECT_EQ(company_error(0, 16 * MSEC, 16 * MSEC), 1);
+	EXPECT_EQ(company_error(0, 17 * MSEC, 17 * MSEC), 0);
 	report("what is separated ends with little more, and gains for sure");
 }
 
