@@ -10,7 +10,7 @@
  * 2. First, an interrupt that may not stay on its CPU goes to the CPU that is lowest with it,
  *    and one that is far from its device comes back to a nearer CPU if that ends at or below 70 %.
  * 3. Then the busiest CPU makes a *step*: (a) one of its interrupts moves; or (b) one moves, and
- *    up to four lighter ones leave its new CPU for any others; or (c) several move, as each
+ *    up to eight lighter ones leave its new CPU for any others; or (c) several move, as each
  *    gains too little alone.
  * 4. A step is worth it if every CPU that it touches ends at least the *price* below what the
  *    busiest one had; the first kind that has one is used, of its steps the one that ends
@@ -51,7 +51,7 @@
 #define LITTLE		2U
 
 /* Most interrupts that give way to one */
-#define GIVE_WAY	4U
+#define GIVE_WAY	8U
 
 /* CPUs that a pass looks at before it tries no more to have others give way */
 #define EFFORT		16384U

@@ -23,7 +23,7 @@ static void add(struct world *w, unsigned int cpu, unsigned int ms, unsigned int
 
 /*
  * 200 could leave CPU 0, which has 600, for CPU 1 only. A quarter more than 5 % are to be gained,
- * 37.5, so @nr of 40 have to give way, each to a CPU that would have @end then.
+ * 37.5, so @nr of 20 have to give way, each to a CPU that would have @end then.
  */
 static unsigned int give_way(unsigned int nr, unsigned int end)
 {
@@ -35,8 +35,8 @@ static unsigned int give_way(unsigned int nr, unsigned int end)
 	add(&w, 0, 200, 1);
 	w.base[1] = 360 * MSEC;
 	for (i = 0; i < nr; i++) {
-		add(&w, 1, 40, 2 + i);
-		w.base[2 + i] = (end - 40) * MSEC;
+		add(&w, 1, 20, 2 + i);
+		w.base[2 + i] = (end - 20) * MSEC;
 	}
 	moves = ask(&w);
 	EXPECT_EQ(w.irqs[0].cpu, moves > 0);
@@ -48,11 +48,11 @@ static void test_give_way(void)
 {
 	unsigned int nr;
 
-	for (nr = 1; nr <= 5; nr++)
-		EXPECT_EQ(give_way(nr, 540), nr < 5 ? nr + 1 : 0);
+	for (nr = 1; nr <= 9; nr++)
+		EXPECT_EQ(give_way(nr, 540), nr < 9 ? nr + 1 : 0);
 	EXPECT_EQ(give_way(2, 562), 3);
 	EXPECT_EQ(give_way(2, 563), 0);
-	report("up to four give way to one that goes, if all end below the price");
+	report("up to eight give way to one that goes, if all end below the price");
 }
 
 /*
