@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * pic-order: print the order in which the 8259A pair serves its lines, and the
- * latency of the lines. Built from the kernel's own i8259_order.c.
+ * latency of the lines; find the best order for a measured load, and set it.
  *
  *	pic-order MASTER SLAVE [--latency FILE]
  *	pic-order MASTER[,SLAVE] [--latency FILE]	as i8259_priority= has it
+ *	pic-order --measure [--seconds N] [--deadline IRQ=US]... [--apply]
  *
  * The output has a row "RANK IRQ LINE" for each device line, in the order of
  * service. With --latency, FILE (- is standard input) has a row "irq N COST_US
  * RATE_HZ [DEADLINE_US]" for each line that is used; '#' starts a comment. The
  * output then has rows "latency IRQ US ok|late|unbounded" for these lines, and
  * "best MASTER SLAVE" for the order with the least worst latency / deadline.
+ *
+ * With --measure the load is that of this machine. The output has the rows of
+ * such a FILE, "now MASTER SLAVE" for the order in force, with its latencies, and
+ * "best MASTER SLAVE" with its latencies. With --apply the last row is "applied
+ * MASTER SLAVE", or "kept MASTER SLAVE" if the best order is not better.
  *
  * Exit status: 0; 2 on bad arguments, a bad FILE, or an error of input or output.
  * Nothing is printed to standard output before all input was checked.
@@ -22,16 +28,44 @@
 #include <string.h>
 
 #include "i8259_order.h"
+#include "pic-analysis.h"
+#include "pic-measure.h"
 
 #define FIELDS_MAX	5
 #define ROW_MAX		4096
+#define SECONDS_DEFAULT	10
+#define SECONDS_MAX	3600
 
 static const char usage[] =
 	"usage: pic-order MASTER SLAVE [--latency FILE]\n"
 	"       pic-order MASTER[,SLAVE] [--latency FILE]\n"
+	"       pic-order --measure [--seconds N] [--deadline IRQ=US]... [--apply]\n"
 	"  MASTER  the master's line that is served first, 0..7 (2: the slave)\n"
 	"  SLAVE   the slave's line that is served first, 8..15 (14 if not given)\n"
-	"  FILE    rows of: irq N COST_US RATE_HZ [DEADLINE_US]; - is standard input\n";
+	"  FILE    rows of: irq N COST_US RATE_HZ [DEADLINE_US]; - is standard input\n"
+	"\n"
+	"--measure prints the load of this machine as such rows, the latencies in the\n"
+	"order that is in force, the best order and the latencies in that. Run it as\n"
+	"root, under full load. It reads /sys/kernel/debug/irq_load, which needs\n"
+	"CONFIG_IRQ_LOAD_DEBUGFS. This list has no longest time: COST_US is the largest\n"
+	"mean in a fifth of a second, so single runs of a frequent interrupt may be\n"
+	"longer. RATE_HZ is that of the busiest second.\n"
+	"  --seconds N        how long to measure, 1..3600, 10 if not given\n"
+	"  --deadline IRQ=US  how long a request of this IRQ may wait, in microseconds;\n"
+	"                     its period if not given\n"
+	"  --apply            set the best order, if it is better than the one in force:\n"
+	"                     write it to /sys/kernel/i8259_priority/priority\n"
+	"  --root DIR         read and write DIR/sys/... instead, for tests\n";
+
+/* The options of --measure */
+struct request {
+	const char	*root;
+	u32		seconds;
+	u32		deadline_us[I8259_NR_LINES];
+	bool		measure;
+	bool		apply;
+	bool		detail;		/* an option that only --measure has */
+};
 
 static int parse_master_slave(char **argv, struct i8259_order *order)
 {
@@ -48,27 +82,33 @@ static int parse_master_slave(char **argv, struct i8259_order *order)
 	return 0;
 }
 
-static int parse_u32(const char *file, unsigned int row, const char *what, const char *text,
-		     u32 low, u32 *value)
+static bool number(const char *text, u32 low, u32 high, u32 *value)
 {
 	u64 n = 0;
 	const char *s;
 
 	for (s = text; *s >= '0' && *s <= '9' && n <= UINT32_MAX; s++)
 		n = n * 10 + (*s - '0');
-	if (s == text || *s || n > UINT32_MAX || n < low) {
-		fprintf(stderr, "%s:%u: %s is '%s', must be a whole number, %u..%u\n",
-			file, row, what, text, low, UINT32_MAX);
-		return -1;
-	}
+	if (s == text || *s || n > high || n < low)
+		return false;
 	*value = n;
-	return 0;
+	return true;
 }
 
-static int parse_row(const char *file, unsigned int row, char *text, struct i8259_line *lines)
+static int parse_u32(const char *file, unsigned int row, const char *what, const char *text,
+		     u32 low, u32 *value)
+{
+	if (number(text, low, UINT32_MAX, value))
+		return 0;
+	fprintf(stderr, "%s:%u: %s is '%s', must be a whole number, %u..%u\n",
+		file, row, what, text, low, UINT32_MAX);
+	return -1;
+}
+
+static int parse_row(const char *file, unsigned int row, char *text, struct pic_line *lines)
 {
 	char *field[FIELDS_MAX + 1], *save;
-	struct i8259_line new = { .used = true };
+	struct pic_line new = { .used = true };
 	unsigned int nr = 0;
 	const char *irq;
 	u8 line;
@@ -107,7 +147,7 @@ static int parse_row(const char *file, unsigned int row, char *text, struct i825
 	return 0;
 }
 
-static int parse_file(const char *name, struct i8259_line *lines)
+static int parse_file(const char *name, struct pic_line *lines)
 {
 	bool is_stdin = !strcmp(name, "-");
 	FILE *file = is_stdin ? stdin : fopen(name, "r");
@@ -154,27 +194,148 @@ static void print_order(struct i8259_order order)
 		       irqs[rank] & 7);
 }
 
-static void print_latency(struct i8259_order order, const struct i8259_line *lines)
+static void print_latency(struct i8259_order order, const struct pic_line *lines)
 {
-	struct i8259_latency latency[I8259_NR_LINES];
-	struct i8259_ratio worst;
+	struct pic_latency latency[I8259_NR_LINES];
 
-	i8259_order_latency(order, lines, latency);
+	pic_latencies(order, lines, latency);
 	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
 		switch (latency[irq].verdict) {
-		case I8259_UNUSED:
+		case PIC_UNUSED:
 			break;
-		case I8259_UNBOUNDED:
+		case PIC_UNBOUNDED:
 			printf("latency %u - unbounded\n", irq);
 			break;
 		default:
 			printf("latency %u %llu %s\n", irq, (unsigned long long)latency[irq].us,
-			       latency[irq].verdict == I8259_LATE ? "late" : "ok");
+			       latency[irq].verdict == PIC_LATE ? "late" : "ok");
 		}
 	}
+}
 
-	order = i8259_order_best(lines, &worst);
-	printf("best %u %u\n", order.master, order.slave);
+static struct i8259_order print_best(const struct pic_line *lines, struct pic_ratio *worst)
+{
+	struct i8259_order best = pic_best(lines, worst);
+
+	printf("best %u %u\n", best.master, best.slave);
+	return best;
+}
+
+static void print_load(const struct pic_line *lines, const struct pic_device *devices)
+{
+	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
+		if (!lines[irq].used)
+			continue;
+		printf("irq %u %u %u", irq, lines[irq].cost_us, lines[irq].rate_hz);
+		if (lines[irq].deadline_us)
+			printf(" %u", lines[irq].deadline_us);
+		if (*devices[irq].name)
+			printf(" # %s", devices[irq].name);
+		putchar('\n');
+		if (!lines[irq].cost_us)
+			fprintf(stderr,
+				"pic-order: no time was measured for IRQ %u: try a larger --seconds\n",
+				irq);
+	}
+}
+
+static int measure_and_apply(const struct request *request)
+{
+	struct pic_device devices[I8259_NR_LINES];
+	struct pic_line lines[I8259_NR_LINES];
+	struct pic_ratio worst, now_worst;
+	struct i8259_order now, best;
+	unsigned int used = 0;
+
+	if (pic_devices(request->root, devices) ||
+	    pic_order_read(request->root, request->apply, &now))
+		return -1;
+	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
+		if (request->deadline_us[irq] && !devices[irq].present) {
+			fprintf(stderr,
+				"pic-order: --deadline: IRQ %u does not go through the 8259A (XT-PIC in /proc/interrupts)\n",
+				irq);
+			return -1;
+		}
+	}
+	if (pic_measure(request->root, request->seconds, devices, lines))
+		return -1;
+	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
+		lines[irq].deadline_us = request->deadline_us[irq];
+		used += lines[irq].used;
+	}
+	if (!used) {
+		fprintf(stderr,
+			"pic-order: there were no interrupts in %u s: measure under load, or with a larger --seconds\n",
+			request->seconds);
+		return -1;
+	}
+
+	print_load(lines, devices);
+	printf("now %u %u\n", now.master, now.slave);
+	print_latency(now, lines);
+	best = print_best(lines, &worst);
+	print_latency(best, lines);
+	if (!request->apply)
+		return 0;
+
+	now_worst = pic_worst(now, lines, NULL);
+	if (pic_ratio_cmp(worst, now_worst) >= 0) {
+		printf("kept %u %u\n", now.master, now.slave);
+		return 0;
+	}
+	if (pic_order_write(request->root, best))
+		return -1;
+	printf("applied %u %u\n", best.master, best.slave);
+	return 0;
+}
+
+static int parse_deadline(const char *text, struct request *request)
+{
+	const char *s = text;
+	u32 deadline_us;
+	u8 irq;
+
+	if (i8259_number_parse(&s, 0, I8259_NR_LINES - 1, &irq) || irq == I8259_CASCADE ||
+	    *s != '=' || !number(s + 1, 1, UINT32_MAX, &deadline_us)) {
+		fprintf(stderr,
+			"pic-order: --deadline is '%s', must be IRQ=US, IRQ 0..15 and not 2, US 1..%u\n",
+			text, UINT32_MAX);
+		return -1;
+	}
+	request->deadline_us[irq] = deadline_us;
+	return 0;
+}
+
+/* An option of --measure. Returns 1 if it is none. */
+static int parse_option(int option, struct request *request)
+{
+	switch (option) {
+	case 'm':
+		request->measure = true;
+		return 0;
+	case 'a':
+		request->apply = true;
+		break;
+	case 'r':
+		request->root = optarg;
+		break;
+	case 's':
+		if (!number(optarg, 1, SECONDS_MAX, &request->seconds)) {
+			fprintf(stderr, "pic-order: --seconds is '%s', must be 1..%u\n", optarg,
+				SECONDS_MAX);
+			return -1;
+		}
+		break;
+	case 'd':
+		if (parse_deadline(optarg, request))
+			return -1;
+		break;
+	default:
+		return 1;
+	}
+	request->detail = true;
+	return 0;
 }
 
 static int finish(void)
@@ -190,26 +351,42 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "latency", required_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "measure", no_argument, NULL, 'm' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "deadline", required_argument, NULL, 'd' },
+		{ "apply", no_argument, NULL, 'a' },
+		{ "root", required_argument, NULL, 'r' },
 		{ }
 	};
-	struct i8259_line lines[I8259_NR_LINES] = { };
+	struct request request = { .root = "", .seconds = SECONDS_DEFAULT };
+	struct pic_line lines[I8259_NR_LINES] = { };
 	const char *file = NULL;
+	struct pic_ratio worst;
 	struct i8259_order order;
 	char *words[2], slave[] = "14";
-	int option;
+	int option, ret;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		if (option == 'h') {
 			fputs(usage, stdout);
 			return finish();
 		}
+		ret = parse_option(option, &request);
+		if (ret < 0)
+			return 2;
+		if (!ret)
+			continue;
 		if (option != 'l' || file) {
 			fputs(usage, stderr);
 			return 2;
 		}
 		file = optarg;
 	}
-	if (argc - optind != 1 && argc - optind != 2) {
+	if (request.measure && !file && argc == optind) {
+		ret = measure_and_apply(&request);
+		return finish() || ret ? 2 : 0;
+	}
+	if (request.measure || request.detail || (argc - optind != 1 && argc - optind != 2)) {
 		fputs(usage, stderr);
 		return 2;
 	}
@@ -223,7 +400,9 @@ int main(int argc, char **argv)
 		return 2;
 
 	print_order(order);
-	if (file)
+	if (file) {
 		print_latency(order, lines);
+		print_best(lines, &worst);
+	}
 	return finish();
 }

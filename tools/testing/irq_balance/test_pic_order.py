@@ -7,7 +7,11 @@ random loads.
 """
 import os
 import random
+import shutil
 import subprocess
+import tempfile
+import threading
+import time
 import unittest
 from fractions import Fraction
 from math import inf
@@ -150,7 +154,9 @@ class PicOrder(unittest.TestCase):
     def test_forms(self):
         for words in ('3,14',), (3,), ('3', '14'):
             self.assertEqual(run(*words).stdout, '\n'.join(rows(3, 14)) + '\n')
-        self.assertIn('usage', run('--help').stdout)
+        usage = run('--help').stdout
+        self.assertIn('usage', usage)
+        self.assertLessEqual(max(map(len, usage.splitlines())), 80)
 
     def test_random(self):
         rnd = random.Random(int(os.environ.get('SEED', 20031107)))
@@ -176,7 +182,11 @@ class PicOrder(unittest.TestCase):
         arguments = [((), ''), (('3,',), '8..15'), ((3, 14, 5), ''), (('', 14), ''), ((8, 14), '0..7'), ((3, 7), '8..15'), ((3, 16), '8..15'),
                      ((-1, 14), ''), (('+3', 14), ''), ((' 3', 14), ''), (('3,14,1',), ''), (('3,14', 14), ''), (('0x3', 14), ''), (('0003', 14), ''), ((3, '14x'), ''),
                      ((2 ** 32 + 3, 14), ''), ((2 ** 64 + 3, 14), ''), ((3, 14, '--latency'), ''), ((3, 14, '--wrong', '-'), ''),
-                     ((3, 14, '--latency', '/none'), ''), ((3, 14, '--latency', '/'), '')]
+                     ((3, 14, '--latency', '/none'), ''), ((3, 14, '--latency', '/'), ''),
+                     *[((*words, '--measure'), 'usage') for words in ((3,), (3, 14), ('--latency', '-'))],
+                     *[((3, 14, *words), 'usage') for words in (('--apply',), ('--seconds', 1), ('--deadline', '3=1'), ('--root', '/none'))],
+                     *[(('--measure', '--seconds', n), '1..3600') for n in ('', 0, 3601, -1, '1s')],
+                     *[(('--measure', '--deadline', text), 'IRQ=US') for text in ('', 3, '3=', '3=0', '2=5', '16=5', '=5', '3=4294967296', '3:5')]]
         for row in ('irq', 'irq 3 10', 'irq 3 10 10 10 10', 'irq 2 10 10', 'irq 16 10 10', 'irq -1 10 10', 'irq x 10 10', 'irq 3 1.5 10',
                     'irq 3 10 10 0', 'irq 3 4294967296 10', 'IRQ 3 10 10', '3 10 10', 'irq 3 10 10x', 'irq 3 10 10\nirq 3 10 10',
                     'irq 3 10 10\0', '#' * 70000, 'latency 3 10 10'):
@@ -188,6 +198,135 @@ class PicOrder(unittest.TestCase):
                 done = run(*words, text=''.join(text))
                 self.assertTrue(done.returncode and not done.stdout and done.stderr.strip() and message in done.stderr, done)
                 self.assertNotRegex(done.stderr, 'runtime error|Sanitizer')
+
+
+class Tree:
+    """Files of a kernel with an 8259A. While it runs, LOAD {irq: (cost_us, rate_hz)} counts up."""
+
+    def __init__(self, load):
+        self.top, self.load, self.stop = tempfile.mkdtemp(), load, threading.Event()
+        for irq in range(16):
+            self.write('sys/kernel/irq/%d/chip_name' % irq, 'XT-PIC\n' if irq < 15 else 'IO-APIC\n')
+            self.write('sys/kernel/irq/%d/actions' % irq, 'dev%d,other\n' % irq if irq % 2 else '\n')
+            self.write('sys/kernel/irq/%d/per_cpu_count' % irq, '0,5\n')
+        self.write('sys/kernel/i8259_priority/priority', 'default\n')
+        self.write('sys/kernel/debug/irq_load', '')
+        self.count(0)
+        self.thread = threading.Thread(target=self.run)
+
+    def write(self, name, text):
+        path = os.path.join(self.top, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + '~', 'w', encoding='ascii') as file:
+            file.write(text)
+        os.rename(path + '~', path)
+
+    def read(self, name):
+        with open(os.path.join(self.top, name), encoding='ascii') as file:
+            return file.read()
+
+    def count(self, seconds):
+        rows = 'irq cpu hard_ns soft_ns thread_ns\n'
+        for irq, (cost, rate) in self.load.items():
+            runs = int(seconds * rate)
+            self.write('sys/kernel/irq/%d/per_cpu_count' % irq, '%d,5\n' % runs)
+            rows += '%3d   0 %13d %13d %13d\n' % (irq, 1000 * cost * runs, 10 ** 12 + runs, 7)
+        # In place: pic-order keeps this one open
+        with open(os.path.join(self.top, 'sys/kernel/debug/irq_load'), 'r+', encoding='ascii') as file:
+            file.write(rows + '300   1 %13d %13d %13d\n' % (10 ** 9 * seconds, 0, 0))
+
+    def run(self):
+        begin = time.monotonic()
+        while not self.stop.wait(.01):
+            self.count(time.monotonic() - begin)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop.set()
+        self.thread.join()
+        shutil.rmtree(self.top)
+
+
+class Measure(unittest.TestCase):
+    def measure(self, tree, *arguments):
+        done = run('--measure', '--seconds', 1, '--root', tree.top, *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ''), done)
+        return done.stdout.splitlines()
+
+    def test_apply(self):
+        load = {0: (10, 250), 3: (25, 400), 10: (600, 50), 14: (900, 50)}
+        with Tree(load) as tree:
+            found = self.measure(tree, '--deadline', '3=1200', '--apply')
+            rows = [row.split() for row in found if row.startswith('irq ')]
+            self.assertEqual([int(row[1]) for row in rows], sorted(load))
+            for row in rows:
+                for got, wanted in zip(row[2:4], load[int(row[1])]):
+                    self.assertTrue(wanted / 3 <= int(got) <= wanted * 4, (rows, load))
+            self.assertEqual(rows[1][4:], ['1200', '#', 'dev3,other'])
+            self.assertEqual([len(row) for row in rows], [4, 7, 4, 4])
+            measured = {int(row[1]): (int(row[2]), int(row[3]), 1200 if row[1] == '3' else 0) for row in rows}
+            # The latencies in the order in force, the best order, and those in that
+            default = expected(0, 8, measured).splitlines()[15:]
+            best = default[-1].split()[1:]
+            self.assertEqual(found[4:], ['now 0 8', *default, *expected(*map(int, best), measured).splitlines()[15:-1],
+                                         'applied ' + ' '.join(best)])
+            self.assertNotEqual(best, ['0', '8'])
+            self.assertEqual(tree.read('sys/kernel/i8259_priority/priority'), ','.join(best) + '\n')
+            # Its rows can be read again
+            text = '\n'.join(found[:4])
+            self.assertEqual(run(0, 8, '--latency', '-', text=text).stdout.splitlines()[15:], default)
+
+    def test_kept(self):
+        # All orders are alike
+        with Tree({4: (100, 50)}) as tree:
+            tree.write('sys/kernel/i8259_priority/priority', '5,11\n')
+            found = self.measure(tree, '--apply')
+            self.assertEqual(found[1:], ['now 5 11', 'latency 4 0 ok', 'best 0 8', 'latency 4 0 ok', 'kept 5 11'])
+            self.assertEqual(tree.read('sys/kernel/i8259_priority/priority'), '5,11\n')
+
+    def test_not_applied(self):
+        # A kernel without a choice of the order, and a line whose time is not known
+        with Tree({3: (25, 400), 10: (600, 50), 14: (900, 50)}) as tree:
+            shutil.rmtree(tree.top + '/sys/kernel/i8259_priority')
+            found = self.measure(tree)
+            self.assertTrue('now 0 8' in found and 'best 3 8' in found, found)
+            tree.load = {3: (0, 400), 14: (900, 50)}
+            done = run('--measure', '--seconds', 1, '--root', tree.top)
+            self.assertIn('no time was measured for IRQ 3', done.stderr)
+
+    def test_missing(self):
+        def refused(message, *arguments):
+            done = run('--measure', '--seconds', 1, '--root', tree.top, *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ''), done)
+            self.assertIn(message, done.stderr)
+            self.assertNotRegex(done.stderr, 'runtime error|Sanitizer')
+        tree = Tree({})
+        self.addCleanup(shutil.rmtree, tree.top)
+        refused('there were no interrupts in 1 s')
+        refused('--deadline: IRQ 15 does not go through the 8259A', '--deadline', '15=5')
+        for rows in '', 'irq cpu load\n', 'irq hard_ns cpu\n1 2\n', 'irq hard_ns cpu\n1 2 3 4\n', 'irq hard_ns cpu\n1 x 3\n':
+            tree.write('sys/kernel/debug/irq_load', rows)
+            refused('/irq_load: ')
+        os.remove(tree.top + '/sys/kernel/debug/irq_load')
+        refused('CONFIG_IRQ_LOAD_DEBUGFS')
+        tree.write('sys/kernel/debug/irq_load', 'irq hard_ns\n')
+        for text in '', 'auto\n', '9,8\n':
+            tree.write('sys/kernel/i8259_priority/priority', text)
+            refused('expected MASTER,SLAVE or default')
+        os.remove(tree.top + '/sys/kernel/i8259_priority/priority')
+        refused('--apply needs a kernel with CONFIG_I8259_PRIORITY', '--apply')
+        tree.write('sys/kernel/irq/3/per_cpu_count', 'many\n')
+        refused('/sys/kernel/irq/3/per_cpu_count: expected numbers')
+        os.remove(tree.top + '/sys/kernel/irq/3/per_cpu_count')
+        refused('/sys/kernel/irq/3/per_cpu_count: No such file')
+        for irq in range(15):
+            tree.write('sys/kernel/irq/%d/chip_name' % irq, 'IO-APIC\n' if irq != 2 else 'XT-PIC\n')
+        refused('no interrupt goes through the 8259A')
+        shutil.rmtree(tree.top + '/sys/kernel/irq')
+        refused('is sysfs mounted?')
 
 
 if __name__ == '__main__':
