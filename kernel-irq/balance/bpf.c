@@ -18,7 +18,9 @@
 #include <linux/init.h>
 #include <linux/sched/cputime.h>
 
+#include "collect.h"
 #include "core.h"
+#include "plan.h"
 #include "program.h"
 #include "trace.h"
 
@@ -94,7 +96,7 @@ static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map, u64 now)
 	for (i = 0; i < map->nr; i++) {
 		const struct irq_balance_state *st = map->irqs[i].state;
 
-		if (map->irqs[i].cpu != worst || !st->heavy || map->irqs[i].carrier)
+		if (map->irqs[i].cpu != worst || !st->heavy)
 			continue;
 		heavy++;
 		mine |= st->moved > irq_balance_bpf.since && st->target == worst &&

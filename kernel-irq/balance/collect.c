@@ -4,7 +4,8 @@
  *
  * Of each CPU: whether the balancer may use it, its capacity, what tasks take of it, its base
  * load. Of each interrupt with a load: how the last move went, the CPU that has the load, the
- * mask, and why it may not be moved. The planner gets no more than this.
+ * mask, and why it may not be moved. When masks or CPUs have changed (a review), also of those
+ * without a load that ever came. The planner gets no more than this.
  */
 #include <linux/cacheinfo.h>
 #include <linux/cpu.h>
@@ -17,7 +18,10 @@
 #include <linux/topology.h>
 
 #include "../internals.h"
-#include "core.h"
+#include "collect.h"
+#include "config.h"
+#include "plan.h"
+#define CREATE_TRACE_POINTS
 #include "trace.h"
 
 /* A CPU without a free vector gets no newcomers for this long */
@@ -40,10 +44,10 @@ struct irq_balance_realtime {
 
 static DEFINE_PER_CPU(struct irq_balance_realtime, irq_balance_realtime);
 
-const char * const irq_balance_status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };
+static const char * const status_names[] = { IRQ_BALANCE_STATUSES(IRQ_BALANCE_WORD) };
 
 /* The lowest CPU of a mask, or @cpu, which it may lack where the firmware says nonsense */
-static unsigned int irq_balance_first(const struct cpumask *mask, unsigned int cpu)
+static unsigned int first_of(const struct cpumask *mask, unsigned int cpu)
 {
 	unsigned int first = cpumask_first(mask);
 
@@ -51,16 +55,16 @@ static unsigned int irq_balance_first(const struct cpumask *mask, unsigned int c
 }
 
 /* A node has its number; a cache, core or package that of its lowest CPU */
-static void irq_balance_collect_topology(struct irq_balance_cpu *c, unsigned int cpu)
+static void collect_topology(struct irq_balance_cpu *c, unsigned int cpu)
 {
 	struct cacheinfo *llc = get_cpu_cacheinfo_llc(cpu);
 
 	c->node = cpu_to_node(cpu);
-	c->core = irq_balance_first(topology_sibling_cpumask(cpu), cpu);
+	c->core = first_of(topology_sibling_cpumask(cpu), cpu);
 	/* Without a topology all CPUs are in one package, but have masks of one CPU */
-	c->package = irq_balance_first(topology_physical_package_id(cpu) < 0 ?
+	c->package = first_of(topology_physical_package_id(cpu) < 0 ?
 				       cpu_online_mask : topology_core_cpumask(cpu), cpu);
-	c->llc = llc ? irq_balance_first(&llc->shared_cpu_map, cpu) : c->package;
+	c->llc = llc ? first_of(&llc->shared_cpu_map, cpu) : c->package;
 }
 
 /* CPUs that interrupts may be moved to. Stale if a CPU may go away meanwhile. */
@@ -76,33 +80,26 @@ void irq_balance_usable_cpus(struct cpumask *mask)
 	}
 }
 
-/* The time that tasks take, ns/s: all but interrupts and base load of the last pass */
-static u64 irq_balance_tasks(unsigned int cpu, const struct irq_balance_cpu *c)
-{
-	u64 busy;
-
-	if (!cpu_online(cpu))
-		return 0;
-	busy = div_u64(sched_cpu_util(cpu) * IRQ_BALANCE_FULL,
-		       arch_scale_cpu_capacity(cpu) - c->throttled);
-	return busy - min(busy, c->load);
-}
-
 /* The capacity that throttling leaves, and what it takes if times follow the frequency */
-static void irq_balance_collect_capacity(struct irq_balance_cpu *c, unsigned int cpu)
+static void collect_capacity(struct irq_balance_cpu *c, unsigned int cpu)
 {
 	u32 capacity = clamp_t(u32, arch_scale_cpu_capacity(cpu), 1, IRQ_BALANCE_CAPACITY);
+	u32 throttled = min_t(u32, capacity - 1, cpufreq_get_pressure(cpu));
 
-	c->throttled = min_t(u32, capacity - 1, cpufreq_get_pressure(cpu));
-	c->capacity = capacity - c->throttled;
-#ifdef arch_scale_freq_invariant
-	if (arch_scale_freq_invariant())
-		return;
-#endif
+	c->capacity = capacity - throttled;
 	c->throttled = 0;
+#ifdef arch_scale_freq_invariant
+	if (arch_scale_freq_invariant()) {
+		c->throttled = throttled;
+		capacity = c->capacity;
+	}
+#endif
+	/* The time that tasks take, ns/s: all but interrupts and base load of the last pass */
+	c->tasks = cpu_online(cpu) ? div_u64(sched_cpu_util(cpu) * IRQ_BALANCE_FULL, capacity) : 0;
+	c->tasks -= min(c->tasks, c->load);
 }
 
-static void irq_balance_collect_cpus(struct irq_balance_map *map)
+static void collect_cpus(struct irq_balance_map *map)
 {
 	unsigned int cpu;
 
@@ -114,13 +111,12 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
 		/* Not with its tick, which each CPU has, and the entry of interrupts */
 		c->time = atomic64_read(&per_cpu(irq_load_cpu, cpu).base);
 		if (cpu_online(cpu))
-			irq_balance_collect_topology(c, cpu);
+			collect_topology(c, cpu);
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
 			c->usable = !c->usable;
 			map->policy.changed = true;
 		}
-		irq_balance_collect_capacity(c, cpu);
-		c->tasks = irq_balance_tasks(cpu, c);
+		collect_capacity(c, cpu);
 		/* Elsewhere it is the number of the CPU, for packing tasks */
 		c->priority = IS_ENABLED(CONFIG_SCHED_MC_PRIO) ? arch_asym_cpu_priority(cpu) : 0;
 	}
@@ -131,7 +127,7 @@ static void irq_balance_collect_cpus(struct irq_balance_map *map)
  * threads of interrupts, which are such tasks: their time is in the load of their interrupts.
  * Both are estimates: if more of these is seen the next time makes up for it, up to a second.
  */
-static void irq_balance_collect_realtime(struct irq_balance_map *map, u64 elapsed)
+static void collect_realtime(struct irq_balance_map *map, u64 elapsed)
 {
 	unsigned int cpu;
 
@@ -154,13 +150,21 @@ void irq_balance_count_failure(unsigned int irq, unsigned int target, int error)
 	trace_irq_balance_fail(irq, target, error);
 }
 
+/* Whether it waits for an interrupt to leave a CPU where it may not be: that may be long */
+static bool is_leaving(struct irq_desc *desc)
+{
+	return irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING) &&
+	       cpumask_test_cpu(desc->balance->target, &irq_balance_map.usable) &&
+	       !cpumask_test_cpu(irq_balance_cpu(desc), &irq_balance_map.usable);
+}
+
 /* How did the move go that the last pass asked for? */
 void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 {
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	int error;
 
-	if (!entry || !entry->moving)
+	if (!entry || !entry->moving || is_leaving(desc))
 		return;
 
 	error = irq_balance_move_result(desc);
@@ -168,9 +172,6 @@ void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 	entry->moved = !error;
 	if (!error || entry->moving)
 		return;
-	if (desc->action && irq_balance_cpu(desc) < nr_cpu_ids &&
-	    !cpumask_test_cpu(irq_balance_cpu(desc), &irq_balance_map.usable))
-		irq_balance_review();
 	if (error == -ENOSPC)
 		irq_balance_map.cpus[entry->state.target].full_until =
 			now + IRQ_BALANCE_NO_VECTOR_NS;
@@ -178,7 +179,7 @@ void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 }
 
 /* Whether the mask leaves no choice; one without any usable CPU is respected as it is */
-static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask *usable)
+static bool mask_is_pin(struct irq_desc *desc, const struct cpumask *usable)
 {
 	const struct cpumask *affinity = irq_balance_mask(desc);
 	const struct cpumask *effective = irq_data_get_effective_affinity_mask(&desc->irq_data);
@@ -191,19 +192,16 @@ static bool irq_balance_mask_is_pin(struct irq_desc *desc, const struct cpumask 
 	       cpumask_next_and(first, affinity, usable) >= nr_cpu_ids;
 }
 
-/* Everything that keeps an interrupt where it is: itself, the user, the mask */
-enum irq_balance_status irq_balance_status(struct irq_desc *desc, const struct cpumask *usable)
+/* Why an interrupt stays where it is: for itself, the user, or the mask, maybe the driver's */
+static enum irq_balance_status status_of(struct irq_desc *desc, const struct cpumask *usable)
 {
 	enum irq_balance_status status = irq_balance_check(desc);
 
-	/* A status that lasts comes before one that ends by itself */
-	if (status != IRQ_BALANCE_MOVABLE && !(BIT(status) & IRQ_BALANCE_WAITS))
+	if (status != IRQ_BALANCE_MOVABLE || !mask_is_pin(desc, usable))
 		return status;
-	if (irq_balance_is_banned(desc))
-		return IRQ_BALANCE_BANNED;
-	if (irq_balance_is_drivers(desc))
-		return IRQ_BALANCE_DRIVER;
-	return irq_balance_mask_is_pin(desc, usable) ? IRQ_BALANCE_PINNED : status;
+	return desc->affinity_hint && cpumask_weight(desc->affinity_hint) == 1 &&
+	       cpumask_equal(desc->affinity_hint, irq_balance_mask(desc)) ? IRQ_BALANCE_DRIVER :
+									   IRQ_BALANCE_PINNED;
 }
 
 /* The status in one word. If it may be moved, why the last pass left it, or moved it. */
@@ -211,37 +209,23 @@ const char *irq_balance_word(struct irq_desc *desc, const struct cpumask *usable
 {
 	const struct irq_balance_entry *entry = irq_balance_peek(desc);
 	enum irq_balance_why why = entry ? READ_ONCE(entry->state.why) : IRQ_BALANCE_WHY_NONE;
-	enum irq_balance_status status = irq_balance_status(desc, usable);
+	enum irq_balance_status status = status_of(desc, usable);
 
 	/* It may have been fixed at the last pass only */
 	if (status != IRQ_BALANCE_MOVABLE || !why || why == IRQ_BALANCE_WHY_FIXED)
-		return irq_balance_status_names[status];
+		return status_names[status];
 	return irq_balance_why_name(why);
 }
 
-/* The state of an interrupt, NULL: no memory */
-struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc)
-{
-	struct irq_balance_entry *fresh;
-
-	if (!READ_ONCE(desc->balance)) {
-		fresh = kzalloc_flex(*fresh, allowed, BITS_TO_LONGS(nr_cpu_ids));
-		/* May race with another caller; zeroed before it is seen */
-		if (fresh && cmpxchg(&desc->balance, NULL, &fresh->mover))
-			kfree(fresh);
-	}
-	return irq_balance_entry_of(desc);
-}
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
-
 /*
  * The CPU that has the load: where the interrupt goes to, until as many samples ran elsewhere as
- * one occurrence can have. Then a move that was made only for the chip has failed.
+ * one occurrence can have. Then a move that was made only for the chip has failed. One that
+ * leaves when it comes counts as gone.
  */
-static unsigned int irq_balance_load_cpu(struct irq_desc *desc, const struct irq_load *load)
+static unsigned int load_cpu(struct irq_desc *desc, const struct irq_load *load)
 {
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
-	unsigned int cpu = irq_balance_cpu(desc);
+	unsigned int cpu = is_leaving(desc) ? desc->balance->target : irq_balance_cpu(desc);
 
 	if (cpu != entry->effective) {
 		entry->effective = cpu;
@@ -264,14 +248,14 @@ static unsigned int irq_balance_load_cpu(struct irq_desc *desc, const struct irq
 }
 
 /* The time that IPIs would take if the interrupt were redirected, ns/s, over at least 0.1 s */
-static u64 irq_balance_toll(struct irq_desc *desc, u64 now)
+static u64 toll_of(struct irq_desc *desc, u64 now)
 {
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	/* Interrupts count on, under desc->lock or not */
 	unsigned long count = data_race(desc->tot_count);
 
 	/* Without a handler there may be no chip any more */
-	if (!irq_balance_is_used(desc) || !irq_balance_is_redirected(desc))
+	if (!desc->action || !irq_balance_is_redirected(desc))
 		return 0;
 	if (now - entry->counted >= NSEC_PER_SEC / 10) {
 		if (entry->counted)
@@ -284,57 +268,53 @@ static u64 irq_balance_toll(struct irq_desc *desc, u64 now)
 	return entry->toll;
 }
 
-/* Whether the planner gets the interrupt, which has its state then */
-static bool irq_balance_is_collected(struct irq_desc *desc)
+/*
+ * Whether the planner gets an interrupt: if it has a load, and in a review if it ever came. One
+ * that never did costs nothing where it is, and would take a vector elsewhere.
+ */
+static bool is_collected(struct irq_desc *desc, bool review)
 {
-	/*
-	 * Without a load it never happened, or is of a kind that is not measured. One that is
-	 * just set up to be chained may be left for the next pass.
-	 */
-	if (READ_ONCE(desc->load->seen.cpu) >= nr_cpu_ids && !data_race(irq_desc_is_chained(desc)))
+	/* A change meanwhile is seen by the next pass, or review */
+	bool came = data_race(desc->action && desc->tot_count);
+
+	if (READ_ONCE(desc->load->seen.cpu) >= nr_cpu_ids && !(review && came))
 		return false;
-	if (!irq_balance_alloc(desc))
-		return false;
-	WRITE_ONCE(desc->balance->carrier, 0);
-	return true;
+	return irq_balance_alloc(desc);
 }
 
-static void irq_balance_collect_irq(struct irq_balance_map *map, struct irq_desc *desc,
-				    struct irq_balance_irq *irq, u64 now)
+static void collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)
 {
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	const struct cpumask *affinity;
 	struct irq_load load;
-	bool chained, carries;
-
-	/* Of one that is just set up, or freed, the next pass knows more */
-	chained = data_race(irq_desc_is_chained(desc));
-	carries = chained && irq_balance_carries(map, irq, &load);
+	bool may_leave;
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	irq_balance_collect_result(desc, now);
-	if (!chained)
-		irq_load_peek(desc, &load);
-	entry->mover.carries = carries;
+	irq_load_peek(desc, &load);
 	affinity = irq_balance_mask(desc);
 
+	irq->irq = irq_desc_get_irq(desc);
+	irq->state = &entry->state;
 	irq->node = irq_desc_get_node(desc);
-	irq->cpu = irq_balance_load_cpu(desc, &load);
+	irq->cpu = load_cpu(desc, &load);
 	irq->soft = load.soft_ns;
 	irq->thread = load.thread_ns;
 	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
-	/* The carrier's load has no threads */
-	if (irq->cpu < nr_cpu_ids && !irq->carrier)
+	if (irq->cpu < nr_cpu_ids)
 		per_cpu(irq_balance_realtime.threads, irq->cpu) +=
 			irq_load_since(load.thread_ns, entry->thread);
 	entry->thread = load.thread_ns;
-	irq->toll = irq_balance_toll(desc, now);
+	irq->toll = toll_of(desc, now);
 	irq->hint = desc->affinity_hint ? cpumask_first(desc->affinity_hint) + 1 : 0;
 
 	irq->changed = !bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
-	irq->status = irq_balance_status(desc, &irq_balance_map.usable);
-	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
+	irq->status = status_of(desc, &irq_balance_map.usable);
+	/* The load of a polled one is not known, but it may leave a CPU where it may not be */
+	may_leave = irq->status == IRQ_BALANCE_POLLED && irq->cpu < nr_cpu_ids &&
+		    !cpumask_test_cpu(irq->cpu, &irq_balance_map.usable);
+	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE || may_leave ? entry->allowed : NULL;
 }
 
 int irq_balance_grow(struct irq_balance_map *map)
@@ -359,16 +339,15 @@ int irq_balance_grow(struct irq_balance_map *map)
 	return 0;
 }
 
-/* Fill the map with the CPUs and the interrupts */
-void irq_balance_collect(struct irq_balance_map *map, u64 now)
+/* Fill the map with the CPUs and the interrupts, in a review with those without a load */
+void irq_balance_collect(struct irq_balance_map *map, u64 now, bool review)
 {
 	struct irq_desc *desc = NULL;
-	unsigned int i;
 
 	lockdep_assert_held(&irq_balance_pass_mutex);
 	lockdep_assert_cpus_held();
 
-	irq_balance_collect_cpus(map);
+	collect_cpus(map);
 
 	map->nr = 0;
 	while ((desc = irq_load_next_desc(desc))) {
@@ -376,18 +355,13 @@ void irq_balance_collect(struct irq_balance_map *map, u64 now)
 			irq_desc_put_ref(desc);
 			break;
 		}
-		if (!irq_balance_is_collected(desc))
+		if (!is_collected(desc, review))
 			continue;
+		map->irqs[map->nr] = (struct irq_balance_irq) { };
+		collect_irq(desc, &map->irqs[map->nr], now);
 		/* Until the moves are published; there is one already, so it is had */
 		irq_desc_get_ref(desc);
-		map->irqs[map->nr] = (struct irq_balance_irq) {
-			.irq	= irq_desc_get_irq(desc),
-			.state	= &irq_balance_entry_of(desc)->state,
-		};
 		map->descs[map->nr++] = desc;
 	}
-	/* Interrupts behind a demultiplexer may come before it, and after */
-	for (i = 0; i < map->nr; i++)
-		irq_balance_collect_irq(map, map->descs[i], &map->irqs[i], now);
-	irq_balance_collect_realtime(map, map->policy.last ? now - map->policy.last : 0);
+	collect_realtime(map, map->policy.last ? now - map->policy.last : 0);
 }

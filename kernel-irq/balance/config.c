@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupt balancing: the kernel command line, and the lists of CPUs and interrupts
+ * Interrupt balancing: the kernel command line, the CPUs to use, the interrupts to leave alone
  *
  * The words are the same as in sysfs.
  *
  *   irqbalance=[STATE][,SETTING=VALUE]...[,cpus=LIST]
  *   irqbalance_ban=INTERRUPT[,INTERRUPT]...
- *   irqbalance_widen=INTERRUPT[,INTERRUPT]...
  *
  * A CPU list has commas of its own, so cpus= takes what is left of the parameter. A
  * parameter with a mistake is logged and changes nothing, except that the word "off"
@@ -22,25 +21,21 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include <kunit/static_stub.h>
-
 #include "../internals.h"
-#include "core.h"
+#include "config.h"
 
-/* Each word is matched for each interrupt in a pass, with interrupts off */
-#define IRQ_BALANCE_LIST_WORDS	128
-
-/* Protects the CPUs and the lists of interrupts */
+/* Guards the CPUs and the bans */
 static DEFINE_RAW_SPINLOCK(irq_balance_list_lock);
+/* Serialises writers of the bans, and lets readers sleep */
+static DEFINE_MUTEX(irq_balance_ban_mutex);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
+static char *irq_balance_bans;		/* words with a NUL each, and an empty one; NULL: none */
 
 /* Into the command line, of which each parameter has a copy that it may change */
 static char *irq_balance_boot_options __initdata;
 static char *irq_balance_boot_bans __initdata;
-static char *irq_balance_boot_widens __initdata;
 core_param(irqbalance, irq_balance_boot_options, charp, 0);
 core_param(irqbalance_ban, irq_balance_boot_bans, charp, 0);
-core_param(irqbalance_widen, irq_balance_boot_widens, charp, 0);
 
 #define IRQ_BALANCE_SETTING(name, def, min, max)	\
 	{ #name, offsetof(struct irq_balance_settings, name), min, max },
@@ -97,15 +92,14 @@ int irq_balance_set_cpus(const char *list, const char *where)
 
 	scoped_guard(raw_spinlock_irq, &irq_balance_list_lock)
 		cpumask_copy(&irq_balance_cpus, mask);
-	irq_balance_restrict();
 	return 0;
 }
 
 /* In place: words by commas become words by NUL. Returns false if a word is none. */
-static bool irq_balance_parse_list(char *list)
+static bool parse_list(char *list)
 {
 	char *rest = list, *end = list, *word;
-	unsigned int number, words = 0;
+	unsigned int number;
 
 	while ((word = strsep(&rest, ","))) {
 		word = strim(word);
@@ -113,78 +107,19 @@ static bool irq_balance_parse_list(char *list)
 			return false;
 		memmove(end, word, strlen(word) + 1);
 		end += strlen(end) + 1;
-		words++;
 	}
 	*end = '\0';
 	/* The list that is shown has to fit a page */
-	return words <= IRQ_BALANCE_LIST_WORDS && end - list < PAGE_SIZE;
+	return end - list < PAGE_SIZE;
 }
 
-static int irq_balance_set_list(struct irq_balance_list *list, const char *text, const char *where)
-{
-	size_t size = strlen(text) + 2;
-
-	char *words __free(kfree) = kzalloc(size, GFP_KERNEL);
-	if (!words)
-		return -ENOMEM;
-	strscpy(words, skip_spaces(text), size);
-	/* sysfs cuts a longer write into pieces of a page: one would be taken for the whole */
-	if (size > PAGE_SIZE + 1 || (*words && !irq_balance_parse_list(words))) {
-		pr_err_ratelimited("%s%s: expected at most %u interrupt numbers and names of actions, separated by commas\n",
-				   where, list->attr.attr.name, IRQ_BALANCE_LIST_WORDS);
-		return -EINVAL;
-	}
-
-	/* Read under either of them */
-	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		guard(raw_spinlock_irq)(&irq_balance_list_lock);
-		swap(list->words, words);
-	}
-	irq_balance_restrict();
-	return 0;
-}
-
-static ssize_t irq_balance_list_store(struct kobject *kobj, struct kobj_attribute *attr,
-				      const char *buf, size_t count)
-{
-	return irq_balance_set_list(container_of(attr, struct irq_balance_list, attr), buf, "") ? :
-	       count;
-}
-
-static ssize_t irq_balance_list_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	const struct irq_balance_list *list = container_of(attr, struct irq_balance_list, attr);
-	const char *word;
-	int at = 0;
-
-	guard(mutex)(&irq_balance_pass_mutex);
-	for (word = list->words; word && *word; word += strlen(word) + 1)
-		at += sysfs_emit_at(buf, at, "%s%s", at ? "," : "", word);
-	return at + sysfs_emit_at(buf, at, "\n");
-}
-
-/* The interrupts to leave alone */
-struct irq_balance_list irq_balance_bans = {
-	__ATTR(ban, 0644, irq_balance_list_show, irq_balance_list_store)
-};
-
-/* Those whose drivers' masks of one CPU are not to hold */
-struct irq_balance_list irq_balance_widens = {
-	__ATTR(widen, 0644, irq_balance_list_show, irq_balance_list_store)
-};
-
-static bool irq_balance_is_listed(const struct irq_balance_list *list, struct irq_desc *desc)
+static bool is_listed(struct irq_desc *desc)
 {
 	struct irqaction *action;
 	unsigned int number;
 	const char *word;
 
-	lockdep_assert_held(&desc->lock);
-
-	if (!READ_ONCE(list->words))
-		return false;
-	guard(raw_spinlock)(&irq_balance_list_lock);
-	for (word = list->words; word && *word; word += strlen(word) + 1) {
+	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1) {
 		if (!kstrtouint(word, 10, &number) && number == irq_desc_get_irq(desc))
 			return true;
 		for_each_action_of_desc(desc, action) {
@@ -196,20 +131,65 @@ static bool irq_balance_is_listed(const struct irq_balance_list *list, struct ir
 	return false;
 }
 
-bool irq_balance_is_listed_to_widen(struct irq_desc *desc)
+/**
+ * irq_balance_match - Note whether the user has banned an interrupt
+ * @desc:	descriptor of the interrupt, locked
+ *
+ * Called when its actions have changed, and for all interrupts when the list has.
+ *
+ * Context: any, interrupts disabled, desc->lock held.
+ */
+void irq_balance_match(struct irq_desc *desc)
 {
-	KUNIT_STATIC_STUB_REDIRECT(irq_balance_is_listed_to_widen, desc);
-	return irq_balance_is_listed(&irq_balance_widens, desc);
+	lockdep_assert_held(&desc->lock);
+
+	guard(raw_spinlock)(&irq_balance_list_lock);
+	if (is_listed(desc))
+		desc->istate |= IRQS_BALANCE_BANNED;
+	else
+		desc->istate &= ~IRQS_BALANCE_BANNED;
 }
 
-/* Whether the number of an interrupt or the name of one of its actions is banned */
-bool irq_balance_is_banned(struct irq_desc *desc)
+/* Set the list of interrupts to leave alone: numbers, and patterns of names of actions */
+int irq_balance_set_bans(const char *list, const char *where)
 {
-	return irq_balance_is_listed(&irq_balance_bans, desc);
+	size_t size = strlen(list) + 2;
+	struct irq_desc *desc = NULL;
+
+	char *words __free(kfree) = kzalloc(size, GFP_KERNEL);
+	if (!words)
+		return -ENOMEM;
+	strscpy(words, skip_spaces(list), size);
+	/* sysfs cuts a longer write into pieces of a page: one would be taken for the whole */
+	if (size > PAGE_SIZE + 1 || (*words && !parse_list(words))) {
+		pr_err_ratelimited("%sban: expected interrupt numbers and names of actions, separated by commas\n",
+				   where);
+		return -EINVAL;
+	}
+
+	guard(mutex)(&irq_balance_ban_mutex);
+	scoped_guard(raw_spinlock_irq, &irq_balance_list_lock)
+		swap(irq_balance_bans, words);
+	while ((desc = irq_load_next_desc(desc))) {
+		guard(raw_spinlock_irq)(&desc->lock);
+		irq_balance_match(desc);
+	}
+	return 0;
 }
 
-static int __init irq_balance_boot_word(struct irq_balance_settings *set,
-					enum irq_balance_mode *mode, char *word)
+int irq_balance_show_bans(char *buf)
+{
+	const char *word;
+	int at = 0;
+
+	guard(mutex)(&irq_balance_ban_mutex);
+	for (word = irq_balance_bans; word && *word; word += strlen(word) + 1)
+		at += sysfs_emit_at(buf, at, "%s%s", at ? "," : "", word);
+	return at + sysfs_emit_at(buf, at, "\n");
+}
+
+static int __init boot_word(struct irq_balance_settings *set, enum irq_balance_mode *mode,
+			    char *word)
 {
 	const char *name = strsep(&word, "=");
 	int ret = word ? irq_balance_set(set, name, word, "irqbalance=") :
@@ -233,9 +213,7 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 	int ret = 0;
 
 	if (irq_balance_boot_bans)
-		irq_balance_set_list(&irq_balance_bans, irq_balance_boot_bans, "irqbalance_");
-	if (irq_balance_boot_widens)
-		irq_balance_set_list(&irq_balance_widens, irq_balance_boot_widens, "irqbalance_");
+		irq_balance_set_bans(irq_balance_boot_bans, "irqbalance_");
 
 	/* A user who asks for off gets it, whatever else is wrong */
 	for (at = words; at && *at; at += strcspn(at, ",") + !!strchr(at, ','))
@@ -246,7 +224,7 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 			ret = irq_balance_set_cpus(words + strlen("cpus="), "irqbalance=");
 			break;
 		}
-		ret = irq_balance_boot_word(&next, &next_mode, strsep(&words, ","));
+		ret = boot_word(&next, &next_mode, strsep(&words, ","));
 	}
 	if (!ret)
 		*set = next;

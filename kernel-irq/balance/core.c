@@ -5,7 +5,9 @@
  * The thread makes passes. A pass collects the load, the mask and the CPU of each
  * interrupt that has a load (load.c), hands them to the planner (plan.c) and
  * publishes the moves that it asks for (move.c). How a move went is collected by the next
- * pass. The planner also sets the time of the next pass. While nothing is heavy there
+ * pass. When CPUs, isolation or the user's lists have changed, the next pass is a review: it
+ * collects light and silent interrupts as well, and the planner has them leave CPUs where
+ * they may not be. The planner also sets the time of the next pass. While nothing is heavy there
  * is none: then the charge path of an interrupt that gets heavy queues an irq_work,
  * which wakes the thread.
  *
@@ -21,7 +23,7 @@
  *   cpus_read_lock()		a pass, for the topology and the online CPUs
  *   irq_balance_pass_mutex	a pass, the settings, the statistics
  *   desc->lock			one interrupt
- *   irq_balance_list_lock	the lists of CPUs and bans (config.c)
+ *   irq_balance_list_lock	the CPUs and bans of the user (config.c)
  *
  * The files of one interrupt take desc->lock, or wait for a pass, for HZ / 10 at most:
  * freeing an interrupt waits for their readers, under a lock which CPU hotplug takes too.
@@ -41,99 +43,25 @@
 #include <linux/wait.h>
 
 #include "../internals.h"
+#include "collect.h"
+#include "config.h"
 #include "core.h"
-
-#define CREATE_TRACE_POINTS
+#include "plan.h"
 #include "trace.h"
 
 /* Interrupts with less (ns/s) are not traced: 0.01 % of a CPU */
 #define IRQ_BALANCE_TRACED	100000
 
-/* Guards the map and the settings */
-DEFINE_MUTEX(irq_balance_pass_mutex);
-struct irq_balance_map irq_balance_map;
-struct irq_balance_settings irq_balance_settings = IRQ_BALANCE_DEFAULTS;
-
+/* Guards the mode and the thread */
 static DEFINE_MUTEX(irq_balance_mode_mutex);
-static enum irq_balance_mode irq_balance_mode;
 static struct task_struct *irq_balance_task;
-
-static DECLARE_WAIT_QUEUE_HEAD(irq_balance_wait);
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
-static unsigned int irq_balance_kicked;
-static bool irq_balance_wanted;
 
 /* Passes that irq_balance_rebalance() has asked for, and the last of these that was made */
 static unsigned int irq_balance_asked, irq_balance_answered;
 
-const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
-
-enum irq_balance_mode irq_balance_get_mode(void)
+static void publish_move(struct irq_desc *desc, struct irq_balance_irq *irq)
 {
-	return READ_ONCE(irq_balance_mode);
-}
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_get_mode, "balance_torture");
-
-/* Whether moves are made. The times of a clock that has become unstable cannot be trusted. */
-bool irq_balance_moves(void)
-{
-	if (irq_balance_get_mode() != IRQ_BALANCE_ON)
-		return false;
-	if (sched_clock_stable())
-		return true;
-	pr_warn_once("sched_clock() has become unstable: nothing is moved any more\n");
-	return false;
-}
-
-/* Start a pass as soon as the interval allows */
-void irq_balance_replan(void)
-{
-	WRITE_ONCE(irq_balance_wanted, true);
-	wake_up(&irq_balance_wait);
-}
-
-/* The charge path reports that the load of an interrupt has risen */
-static void irq_balance_kick_func(struct irq_work *work)
-{
-	WRITE_ONCE(irq_balance_kicked, 1);
-	irq_balance_replan();
-}
-
-static struct irq_work irq_balance_kick_irq_work = IRQ_WORK_INIT(irq_balance_kick_func);
-
-/* All interrupts are to be looked at, those without a load too */
-static unsigned int irq_balance_review_due;
-
-/* Clock (ns) of the next look at those that could not leave a CPU; seconds to the one after */
-static u64 irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
-static unsigned int irq_balance_retry_s;
-
-static void irq_balance_review_func(struct irq_work *work)
-{
-	irq_balance_replan();
-}
-
-static struct irq_work irq_balance_review_irq_work = IRQ_WORK_INIT(irq_balance_review_func);
-
-/**
- * irq_balance_review - A mask, or the CPUs that interrupts may be on, have changed
- *
- * Has the thread look at all interrupts within a tenth of a second: which to widen, and which to
- * move from CPUs that are isolated now.
- *
- * Context: any
- */
-void irq_balance_review(void)
-{
-	if (irq_balance_get_mode() == IRQ_BALANCE_OFF)
-		return;
-	WRITE_ONCE(irq_balance_review_due, 1);
-	irq_work_queue(&irq_balance_review_irq_work);
-}
-
-static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_irq *irq)
-{
-	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	int ret;
 
 	if (!irq_balance_moves()) {
@@ -141,16 +69,10 @@ static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_i
 		return;
 	}
 
-	/* Since the plan it may have been freed, requested with a banned name, or pinned */
 	scoped_guard(raw_spinlock_irq, &desc->lock)
-		ret = irq_balance_is_banned(desc) ? -EPERM : irq_balance_move(desc, irq->target);
-	if (ret == -EPERM) {
-		irq_balance_count_failure(irq->irq, irq->target, -ECANCELED);
-		return;
-	}
-
-	entry->moving = true;
-	/* The next pass collects why it failed at once */
+		ret = irq_balance_move(desc, irq->target);
+	/* The next pass collects how it went, also if it failed at once */
+	irq_balance_entry_of(desc)->moving = true;
 	if (ret && ret != -EINPROGRESS)
 		return;
 	irq_balance_map.moves[irq->reason]++;
@@ -158,7 +80,7 @@ static void irq_balance_publish_move(struct irq_desc *desc, struct irq_balance_i
 }
 
 /* Publish the moves, drop the references */
-static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
+static void publish(struct irq_balance_map *map, unsigned int moves)
 {
 	u64 before = map->policy.before;
 	unsigned int i;
@@ -169,95 +91,13 @@ static void irq_balance_publish(struct irq_balance_map *map, unsigned int moves)
 
 	for (i = 0; i < map->nr; i++) {
 		if (map->irqs[i].target != map->irqs[i].cpu)
-			irq_balance_publish_move(map->descs[i], &map->irqs[i]);
+			publish_move(map->descs[i], &map->irqs[i]);
 		irq_desc_put_ref(map->descs[i]);
 	}
 }
 
-/* Widen masks of drivers, or give all back */
-static void irq_balance_widen_all(bool on)
-{
-	struct irq_desc *desc = NULL;
-
-	while ((desc = irq_load_next_desc(desc)))
-		irq_balance_widen(desc, on);
-}
-
-/*
- * Whether an interrupt is on a CPU that is not the balancer's, or may be when it comes, and not
- * on its way elsewhere
- */
-static bool irq_balance_is_astray(struct irq_desc *desc, const struct cpumask *usable)
-{
-	struct irq_data *data = irq_desc_get_irq_data(desc);
-
-	if (irqd_has_set(data, IRQD_BALANCE_PENDING))
-		return !cpumask_test_cpu(desc->balance->target, usable);
-	if (irqd_is_setaffinity_pending(data))
-		return !cpumask_subset(irq_desc_get_pending_mask(desc), usable);
-	/* It is none before it is started, and several while a redirected one was not moved */
-	return !cpumask_subset(irq_data_get_effective_affinity_mask(data), usable);
-}
-
-/*
- * Light interrupts, and those that never come, are not the planner's. But they leave CPUs
- * that are isolated, or not on the user's list: at once, or when they come. Returns -EAGAIN for
- * one that cannot leave now, -EALREADY for one that need not.
- */
-static int irq_balance_evacuate_irq(struct irq_desc *desc, const struct cpumask *usable)
-{
-	struct irq_balance_irq irq = {
-		.irq	= irq_desc_get_irq(desc),
-		.reason	= IRQ_BALANCE_WHY_AFFINITY,
-	};
-	enum irq_balance_status status;
-	int ret;
-
-	/* Without the lock: the start of one that is requested meanwhile asks for a review */
-	if (!data_race(desc->action))
-		return -EALREADY;
-	if (!irq_balance_alloc(desc))
-		return -ENOMEM;
-
-	guard(raw_spinlock_irq)(&desc->lock);
-	status = irq_balance_status(desc, usable);
-	/* Those that are neither movable nor wait may have no chip to ask */
-	if (!(BIT(status) & (IRQ_BALANCE_WAITS | BIT(IRQ_BALANCE_MOVABLE))))
-		return -EALREADY;
-	/* A deferred move may still fail */
-	if (!irq_balance_is_astray(desc, usable))
-		return desc->balance->evacuates &&
-		       irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING) ? -EAGAIN : -EALREADY;
-	if (status != IRQ_BALANCE_MOVABLE && status != IRQ_BALANCE_POLLED)
-		return -EAGAIN;
-
-	irq.cpu = irq_balance_cpu(desc);
-	irq.target = cpumask_any_and_distribute(irq_balance_mask(desc), usable);
-	ret = irq_balance_move(desc, irq.target);
-	desc->balance->evacuates = ret == -EINPROGRESS;
-	if (!ret || ret == -EINPROGRESS) {
-		irq_balance_map.moves[irq.reason]++;
-		trace_irq_balance_move(&irq);
-	}
-	return ret;
-}
-
-/* Returns whether nothing is left to do. A move that is deferred may still fail. */
-static bool irq_balance_evacuate(struct irq_balance_map *map)
-{
-	struct irq_desc *desc = NULL;
-	bool all = true;
-	int ret;
-
-	while ((desc = irq_load_next_desc(desc))) {
-		ret = irq_balance_evacuate_irq(desc, &map->usable);
-		all &= !ret || ret == -EALREADY || ret == -EPERM;
-	}
-	return all;
-}
-
 /* With the settings, the inputs of the pass: enough to replay it with others, elsewhere */
-static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked)
+static void trace_pass(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked)
 {
 	unsigned int cpu, i;
 	u64 worst = 0;
@@ -267,8 +107,6 @@ static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int
 	for (i = 0; i < map->nr; i++) {
 		struct irq_balance_entry *entry = irq_balance_entry_of(map->descs[i]);
 
-		if (map->irqs[i].carrier)
-			continue;
 		if (map->irqs[i].load >= IRQ_BALANCE_TRACED || entry->state.heavy)
 			trace_irq_balance_irq(&map->irqs[i], entry->allowed);
 	}
@@ -278,43 +116,33 @@ static void irq_balance_trace(struct irq_balance_map *map, u64 now, unsigned int
 }
 
 /* A pass. Returns the time of the next one, IRQ_BALANCE_NO_TIMER for none. */
-static u64 irq_balance_run(void)
+static u64 run(void)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
 	unsigned int request = READ_ONCE(irq_balance_asked), moves;
-	bool asked = request != irq_balance_answered, review = xchg(&irq_balance_review_due, 0);
+	bool asked = request != irq_balance_answered;
 	u64 now;
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	now = ktime_get_ns();
-	if (review)
-		irq_balance_retry_s = 1;
-	review |= now >= irq_balance_retry_at;
-	if (review)
-		irq_balance_widen_all(irq_balance_moves());
-	irq_balance_collect(map, now);
+	irq_balance_collect(map, now, xchg(&irq_balance_bell.review, 0));
 
 	/* The pass may eject the program */
 	trace_irq_balance_settings(&irq_balance_settings, policy->program);
 	policy->asked = asked;
 	policy->observe = !irq_balance_moves();
-	policy->kicked = xchg(&irq_balance_kicked, 0);
+	policy->kicked = xchg(&irq_balance_bell.kicked, 0);
 	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
 				 map->irqs, map->nr);
-	irq_load_set_kick(&irq_balance_kick_irq_work, policy->limit);
-	irq_balance_trace(map, now, moves, asked);
-	irq_balance_publish(map, moves);
-	if (review) {
-		irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
-		if (irq_balance_moves() && !irq_balance_evacuate(map)) {
-			irq_balance_retry_at = now + (u64)irq_balance_retry_s * NSEC_PER_SEC;
-			irq_balance_retry_s = min(irq_balance_retry_s * 2, 64);
-		}
-	}
-	policy->next = min(policy->next, irq_balance_retry_at);
+	irq_load_set_kick(&irq_balance_kick, policy->limit);
+	trace_pass(map, now, moves, asked);
+	publish(map, moves);
+	/* The rest of those that may not stay */
+	if (moves == IRQ_BALANCE_MOVES_MAX)
+		irq_balance_review();
 
 	WRITE_ONCE(map->passes, map->passes + 1);
 	WRITE_ONCE(irq_balance_answered, request);
@@ -322,7 +150,7 @@ static u64 irq_balance_run(void)
 	return policy->next;
 }
 
-static unsigned long irq_balance_jiffies_until(u64 time)
+static unsigned long jiffies_until(u64 time)
 {
 	u64 now = ktime_get_ns();
 
@@ -336,29 +164,29 @@ static unsigned long irq_balance_jiffies_until(u64 time)
  * moves that were just published need an interrupt. A freezing thread stops here, before
  * suspend takes CPUs offline.
  */
-static void irq_balance_sleep(u64 next)
+static void sleep_until(u64 next)
 {
 	u64 earliest, published = ktime_get_ns();
 
-	wait_event_freezable_timeout(irq_balance_wait,
-				     READ_ONCE(irq_balance_wanted) || kthread_should_stop(),
-				     irq_balance_jiffies_until(next));
+	wait_event_freezable_timeout(irq_balance_bell.wait,
+				     READ_ONCE(irq_balance_bell.rung) || kthread_should_stop(),
+				     jiffies_until(next));
 
 	earliest = published +
 		   (u64)READ_ONCE(irq_balance_settings.interval_ms) * NSEC_PER_MSEC;
-	wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(),
-				     irq_balance_jiffies_until(earliest));
+	wait_event_freezable_timeout(irq_balance_bell.wait, kthread_should_stop(),
+				     jiffies_until(earliest));
 }
 
 static int irq_balance_thread(void *unused)
 {
 	set_freezable();
 	/* Samples find their rates, and NAPI instances their interrupts */
-	wait_event_freezable_timeout(irq_balance_wait, kthread_should_stop(), HZ / 5);
+	wait_event_freezable_timeout(irq_balance_bell.wait, kthread_should_stop(), HZ / 5);
 	while (!kthread_freezable_should_stop(NULL)) {
 		/* Before @asked is read, and before the pass: a later kick starts another pass */
-		smp_store_mb(irq_balance_wanted, false);
-		irq_balance_sleep(irq_balance_run());
+		smp_store_mb(irq_balance_bell.rung, 0);
+		sleep_until(run());
 	}
 	return 0;
 }
@@ -377,21 +205,15 @@ void irq_balance_refresh(void)
 			   HZ / 10);
 }
 
-/* The record of an interrupt that cannot go away, NULL: none. A pass may be writing. */
-const struct irq_balance_entry *irq_balance_peek(struct irq_desc *desc)
-{
-	return irq_balance_get_mode() == IRQ_BALANCE_OFF ? NULL : irq_balance_entry_of(desc);
-}
-
 /* A plan may be due. A CPU that goes is inactive: no targets. */
-static int irq_balance_cpu_changed(unsigned int cpu)
+static int cpu_changed(unsigned int cpu)
 {
 	irq_balance_review();
 	return 0;
 }
 
 /* Cancel moves that wait for an interrupt; count how the others went as long as that is known */
-static void irq_balance_cancel_all(void)
+static void cancel_all(void)
 {
 	struct irq_desc *desc = NULL;
 	u64 now = ktime_get_ns();
@@ -410,7 +232,7 @@ void irq_balance_restrict(void)
 {
 	/* A pass that has not seen the change has published its moves by then */
 	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		irq_balance_cancel_all();
+		cancel_all();
 		/* An interrupt whose move was cancelled has no reason to rest */
 		irq_balance_map.policy.changed = true;
 	}
@@ -418,7 +240,7 @@ void irq_balance_restrict(void)
 }
 
 /* Returns a thread that waits to be woken, or an error */
-static struct task_struct *irq_balance_start(void)
+static struct task_struct *start(void)
 {
 	struct task_struct *task;
 
@@ -429,18 +251,18 @@ static struct task_struct *irq_balance_start(void)
 	return task;
 }
 
-static void irq_balance_stop(void)
+static void stop(void)
 {
 	kthread_stop(irq_balance_task);
 	irq_balance_task = NULL;
 	irq_load_set_kick(NULL, 0);
 	irq_load_put();
-	irq_work_sync(&irq_balance_kick_irq_work);
-	irq_work_sync(&irq_balance_review_irq_work);
+	irq_work_sync(&irq_balance_kick);
+	irq_work_sync(&irq_balance_review_work);
 }
 
 /* Plans of one mode are not carried out in another. Start from a clean map. */
-static void irq_balance_reset(enum irq_balance_mode mode)
+static void reset(enum irq_balance_mode mode)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	unsigned int cpu;
@@ -448,9 +270,7 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	WRITE_ONCE(irq_balance_mode, mode);
-	irq_balance_cancel_all();
-	if (mode != IRQ_BALANCE_ON)
-		irq_balance_widen_all(false);
+	cancel_all();
 	memset(map->cpus, 0, nr_cpu_ids * sizeof(*map->cpus));
 	/* There may be holes between the possible ones, and some may never be online */
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
@@ -463,7 +283,6 @@ static void irq_balance_reset(enum irq_balance_mode mode)
 		WRITE_ONCE(irq_balance_answered, irq_balance_asked);
 		wake_up_all(&irq_balance_pass_wait);
 	}
-	irq_balance_retry_at = IRQ_BALANCE_NO_TIMER;
 	irq_balance_review();
 }
 
@@ -501,7 +320,7 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	}
 
 	if (old == IRQ_BALANCE_OFF) {
-		task = irq_balance_start();
+		task = start();
 		if (IS_ERR(task))
 			return PTR_ERR(task);
 		irq_balance_task = task;
@@ -510,8 +329,8 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
 		irq_balance_follow(mode == IRQ_BALANCE_ON);
 	if (mode == IRQ_BALANCE_OFF)
-		irq_balance_stop();
-	irq_balance_reset(mode);
+		stop();
+	reset(mode);
 	if (old == IRQ_BALANCE_OFF)
 		wake_up_process(irq_balance_task);
 	return 0;
@@ -555,7 +374,7 @@ static int __init irq_balance_late_init(void)
 	if (!map->cpus || irq_balance_grow(map))
 		return -ENOMEM;
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "irq/balance:online",
-				irq_balance_cpu_changed, irq_balance_cpu_changed);
+				cpu_changed, cpu_changed);
 	if (ret < 0)
 		return ret;
 

@@ -7,17 +7,19 @@
 #include <linux/seq_file.h>
 
 #include "../internals.h"
+#include "collect.h"
 #include "core.h"
+#include "plan.h"
 
 static int stats_show(struct seq_file *m, void *unused)
 {
 	const struct irq_balance_map *map = &irq_balance_map;
-	enum irq_balance_why why;
 
 	guard(mutex)(&irq_balance_pass_mutex);
 	seq_printf(m, "passes %llu\n", map->passes);
-	for (why = IRQ_BALANCE_WHY_IMBALANCE; why <= IRQ_BALANCE_WHY_PROGRAM; why++)
-		seq_printf(m, "moves_%s %llu\n", irq_balance_why_name(why), map->moves[why]);
+#define SHOW_MOVES(name, word)	\
+	seq_printf(m, "moves_" word " %llu\n", map->moves[IRQ_BALANCE_WHY_##name]);
+	IRQ_BALANCE_WHYS_MOVE(SHOW_MOVES)
 	seq_printf(m, "failed %llu\n", map->failed);
 	seq_printf(m, "proposal_gain %u\n", map->gain);
 	return 0;
@@ -53,8 +55,6 @@ static void irqs_show_one(struct seq_file *m, struct irq_desc *desc, const struc
 	scoped_guard(raw_spinlock_irq, &desc->lock) {
 		irq_load_peek(desc, &load);
 		word = irq_balance_word(desc, usable);
-		if (entry && entry->mover.carries)
-			load.cpu = irq_balance_cpu(desc);
 	}
 	/* Nothing was charged */
 	if (load.cpu >= nr_cpu_ids)

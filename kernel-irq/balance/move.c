@@ -6,20 +6,30 @@
  * the mask is interrupted, the effective affinity, is changed by handing the chip a mask
  * of one CPU that is not copied: irq_set_effective_cpu().
  *
- * Chips that may be programmed from any context are, by the caller. For
- * those with IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with
- * IRQD_BALANCE_PENDING, which the flow handlers test together with the user's pending
- * move, and applied by the next interrupt. The target is not left in the pending mask: smp_affinity
- * shows that, and CPU hotplug turns it into the user's mask.
+ * Chips that may be programmed from any context are, by the caller. For those with
+ * IRQCHIP_MOVE_DEFERRED the target is left in the descriptor with IRQD_BALANCE_PENDING, which the
+ * flow handlers test together with the user's pending move, and applied by the next interrupt.
+ * The target is not left in the pending mask: smp_affinity shows that, and CPU hotplug turns it
+ * into the user's mask.
  *
  * A write to smp_affinity may wait for an interrupt, too, which never comes to a CPU that is
  * saturated by NAPI polls. Such a pending mask counts as the mask: targets are inside of it, and
- * polls go there at once. The interrupt, when it comes, makes it the mask and goes to the target.
+ * polls go there at once. The interrupt, when it comes, makes it the mask and goes to the target::
  *
- * IRQD_BALANCE_PENDING is set, cleared and acted on under desc->lock only. Whatever changes the
- * route otherwise calls irq_balance_cancel(): a write to the affinity mask, startup,
- * shutdown, CPU hotplug. The balancer's next pass cancels a move of the planner if neither an
- * interrupt came nor NAPI polls followed.
+ *   pending           polls    set by                   the next interrupt   the next pass
+ *   ----------------  -------  -----------------------  -------------------  -----------------
+ *   nothing           -        -                        -                    -
+ *   the balancer's    stay     irq_balance_move()       goes to the target   ends it, -ETIMEDOUT
+ *   the balancer's    follow   irq_balance_next_cpu()   goes to the target   waits for it
+ *   the user's        stay     a write to smp_affinity  makes it the mask    -
+ *   the user's        follow   irq_balance_next_cpu()   makes it the mask    -
+ *   both              either   irq_balance_move()       both                 as the balancer's
+ *
+ * Where polls follow, the load is at the target already.
+ *
+ * All this is set, cleared and acted on under desc->lock only. A write to the mask cancels the
+ * balancer's move. All else that may have changed meanwhile, as CPU hotplug, a shutdown, or
+ * isolation, is looked at when the move is made, see may_move().
  *
  * The affinity notifier is called after a move, with the mask that has not changed: some
  * listeners save it and write it back later. One that needs the CPU reads the effective affinity.
@@ -32,9 +42,20 @@
 #include <kunit/static_stub.h>
 
 #include "../internals.h"
+#include "move.h"
 
 /* Jiffies when a route was changed last, or was to be, of whatever interrupt */
 unsigned long irq_balance_routed = INITIAL_JIFFIES;
+
+/*
+ * Not its driver's alone, as that of a clock event device, which follows those that go idle, or
+ * the doorbell of a virtual CPU (GICv4), whose route changes with each context switch
+ */
+static bool may_balance(struct irq_desc *desc)
+{
+	return irqd_can_balance(&desc->irq_data) &&
+	       !(desc->action && desc->action->flags & __IRQF_TIMER);
+}
 
 /* Every occurrence costs an IPI once the interrupt has left its demultiplexer's CPU */
 bool irq_balance_is_redirected(struct irq_desc *desc)
@@ -49,7 +70,7 @@ bool irq_balance_is_redirected(struct irq_desc *desc)
 }
 
 /* The root chip keeps an active state for each interrupt, as a GIC does */
-static bool irq_balance_has_active_state(struct irq_data *data)
+static bool has_active_state(struct irq_data *data)
 {
 	while (irqd_get_parent_data(data))
 		data = irqd_get_parent_data(data);
@@ -62,13 +83,10 @@ static bool irq_balance_has_active_state(struct irq_data *data)
  * the line meanwhile. Where the flow is the hardware's (fasteoi) it is not to deliver any
  * before the EOI; but some hardware clears edges before they are handled.
  */
-static bool irq_balance_may_lose_edge(struct irq_desc *desc)
+static bool may_lose_edge(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
 
-	/* Its flow is not known, so the chip has to keep it from two CPUs at a time */
-	if (irq_desc_is_chained(desc))
-		return !irqd_is_level_type(data) || !irq_balance_has_active_state(data);
 	if (irqd_is_level_type(data))
 		return false;
 	if (desc->handle_irq == handle_edge_irq || desc->handle_irq == handle_level_irq)
@@ -77,15 +95,19 @@ static bool irq_balance_may_lose_edge(struct irq_desc *desc)
 		return true;
 	return (irqd_get_trigger_type(data) & IRQ_TYPE_EDGE_BOTH) &&
 	       !irqd_needs_resend_when_in_progress(data) &&
-	       !irq_balance_has_active_state(data);
+	       !has_active_state(data);
 }
 
-/* The chip could lose an edge, or reports no single CPU: a redirected one is where its parent is */
-static bool irq_balance_chip_forbids(struct irq_desc *desc)
+/*
+ * The chip could lose an edge, has overwritten the user's mask, or reports no single CPU: a
+ * redirected one is where its parent is
+ */
+static bool chip_forbids(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
+	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 
-	return irq_balance_may_lose_edge(desc) ||
+	return may_lose_edge(desc) || (b && b->overwrites) ||
 	       (cpumask_weight(irq_data_get_effective_affinity_mask(data)) != 1 &&
 		!irq_balance_is_redirected(desc));
 }
@@ -94,15 +116,14 @@ static bool irq_balance_chip_forbids(struct irq_desc *desc)
 enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 {
 	struct irq_data *data = irq_desc_get_irq_data(desc);
-	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 	struct irq_chip *chip = irq_data_get_irq_chip(data);
 
 	lockdep_assert_held(&desc->lock);
 
 	/* First: the reference of a pass keeps the memory, not what the irqdomain frees */
-	if (!irq_balance_is_used(desc))
+	if (!desc->action)
 		return IRQ_BALANCE_UNUSED;
-	if (irq_desc_is_chained(desc) && !(b && b->carries))
+	if (irq_desc_is_chained(desc))
 		return IRQ_BALANCE_CHAINED;
 	if (irq_is_nmi(desc))
 		return IRQ_BALANCE_NMI;
@@ -112,18 +133,18 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 		return IRQ_BALANCE_PER_CPU;
 	if (irqd_affinity_is_managed(data))
 		return IRQ_BALANCE_MANAGED;
-	if (!irq_balance_may_balance(desc))
+	if (!may_balance(desc))
 		return IRQ_BALANCE_NO_BALANCING;
 	if (!chip || !chip->irq_set_affinity || (IS_ENABLED(CONFIG_PROC_FS) && no_irq_affinity))
 		return IRQ_BALANCE_NO_AFFINITY;
+	if (desc->istate & IRQS_BALANCE_BANNED)
+		return IRQ_BALANCE_BANNED;
 	if (!irqd_is_started(data) || !irqd_is_activated(data) || irqd_irq_disabled(data))
 		return IRQ_BALANCE_STOPPED;
 	if (irqd_is_forwarded_to_vcpu(data))
 		return IRQ_BALANCE_FORWARDED;
-	if (irq_balance_chip_forbids(desc))
+	if (chip_forbids(desc))
 		return IRQ_BALANCE_CHIP;
-	if (b && b->opted_out)
-		return IRQ_BALANCE_OPTED_OUT;
 	if (irq_load_is_polled(desc))
 		return IRQ_BALANCE_POLLED;
 
@@ -155,25 +176,26 @@ bool irq_balance_is_housekeeping(unsigned int cpu)
  * being taken down is online still, but not active. An active one cannot go away meanwhile:
  * stop_machine() waits for this CPU to enable interrupts.
  */
-static int irq_balance_may_move(struct irq_desc *desc, unsigned int cpu)
+static bool may_move(struct irq_desc *desc, unsigned int cpu)
 {
 	enum irq_balance_status status = irq_balance_check(desc);
 
 	/* The load of a polled interrupt is not known, but it may leave a CPU */
-	if (status != IRQ_BALANCE_MOVABLE && status != IRQ_BALANCE_POLLED)
-		return -EPERM;
-	if (!cpu_active(cpu) || !cpumask_test_cpu(cpu, irq_balance_mask(desc)) ||
-	    !irq_balance_is_housekeeping(cpu))
-		return -ECANCELED;
-	return 0;
+	return (status == IRQ_BALANCE_MOVABLE || status == IRQ_BALANCE_POLLED) &&
+	       cpu_active(cpu) && cpumask_test_cpu(cpu, irq_balance_mask(desc)) &&
+	       irq_balance_is_housekeeping(cpu);
 }
 
-static int irq_balance_set_cpu(struct irq_desc *desc, unsigned int cpu)
+/* The mask and the CPUs may have changed since the plan */
+static int set_cpu(struct irq_desc *desc, unsigned int cpu)
 {
-	int ret = irq_set_effective_cpu(&desc->irq_data, cpu);
+	int ret = -ECANCELED;
 
+	if (may_move(desc, cpu))
+		ret = irq_set_effective_cpu(&desc->irq_data, cpu);
 	if (!ret)
 		irq_balance_notify(desc);
+	desc->balance->overwrites |= ret == -EOPNOTSUPP;
 	return ret;
 }
 
@@ -218,30 +240,26 @@ EXPORT_SYMBOL_GPL(irq_effective_affinity_or);
  * Context: any, interrupts disabled, desc->lock held.
  *
  * Return: 0 if done; -EINPROGRESS if the next interrupt will do it, then
- * irq_balance_move_result() returns the outcome; -EPERM if the interrupt must
- * not be moved; -ECANCELED if @cpu is not active, isolated or not in the mask; or the chip's
- * error: -EBUSY while the last move is not cleaned up, -ENOSPC if @cpu has no vector left.
+ * irq_balance_move_result() returns the outcome; -ECANCELED if the interrupt must not be
+ * moved, or @cpu is not active, isolated or not in the mask; -EOPNOTSUPP if its chip has
+ * overwritten the mask, which was put right; or the chip's error: -EBUSY while the last
+ * move is not cleaned up, -ENOSPC if @cpu has no vector left.
  */
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 {
 	struct irq_balance_desc *b = desc->balance;
-	int ret = irq_balance_may_move(desc, cpu);
+	struct irq_data *data = &desc->irq_data;
 
-	/* Nothing begins, so @error stays the outcome of the last move, not collected yet */
-	if (ret == -EPERM)
-		return ret;
 	/* Polls may have followed an earlier move, which is pending then */
 	irq_balance_cancel(desc);
-	b->error = ret;
-	if (!ret && irq_can_move_pcntxt(&desc->irq_data) &&
-	    !irqd_is_setaffinity_pending(&desc->irq_data)) {
-		b->error = irq_balance_set_cpu(desc, cpu);
-	} else if (!ret) {
+	if (!may_move(desc, cpu)) {
+		b->error = -ECANCELED;
+	} else if (irq_can_move_pcntxt(data) && !irqd_is_setaffinity_pending(data)) {
+		b->error = set_cpu(desc, cpu);
+	} else {
 		b->target = cpu;
-		b->followed = false;
-		b->evacuates = false;
 		b->error = -EINPROGRESS;
-		irqd_set(&desc->irq_data, IRQD_BALANCE_PENDING);
+		irqd_set(data, IRQD_BALANCE_PENDING);
 	}
 	return b->error;
 }
@@ -272,12 +290,7 @@ bool irq_balance_move_masked(struct irq_desc *desc)
 
 	irqd_clear(data, IRQD_BALANCE_PENDING);
 	b->followed = false;
-	b->error = irq_balance_may_move(desc, b->target);
-	if (!b->error)
-		b->error = irq_balance_set_cpu(desc, b->target);
-	/* The planner collects how its moves went */
-	if (b->error == -EBUSY && b->evacuates)
-		irq_balance_review();
+	b->error = set_cpu(desc, b->target);
 	if (!irqd_is_setaffinity_pending(data))
 		return true;
 	if (b->error)
@@ -319,16 +332,13 @@ int irq_balance_move_result(struct irq_desc *desc)
 }
 EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
 
-/*
- * Cancel the balancer's pending move: for everything else that sets the route, before it
- * does. Under desc->lock, but for kexec, which takes the interrupts down.
- */
+/* Cancel the balancer's pending move */
 void irq_balance_cancel(struct irq_desc *desc)
 {
 	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 
-	if (irq_balance_may_balance(desc))
-		WRITE_ONCE(irq_balance_routed, jiffies);
+	lockdep_assert_held(&desc->lock);
+
 	if (b)
 		b->followed = false;
 	if (irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING)) {
@@ -337,13 +347,12 @@ void irq_balance_cancel(struct irq_desc *desc)
 	}
 }
 
-/* @cpu goes offline: cancel a move to it, and no other */
-void irq_balance_cancel_on(struct irq_desc *desc, unsigned int cpu)
+/* The affinity mask is written: that, and where polls are, is decided anew */
+void irq_balance_route_changes(struct irq_desc *desc)
 {
-	struct irq_balance_desc *b = READ_ONCE(desc->balance);
-
-	if (b && b->target == cpu)
-		irq_balance_cancel(desc);
+	if (may_balance(desc))
+		WRITE_ONCE(irq_balance_routed, jiffies);
+	irq_balance_cancel(desc);
 }
 
 /* The CPU that bears the load: where the interrupt is delivered to, or its NAPI polls have gone */
@@ -354,7 +363,8 @@ unsigned int irq_balance_cpu(struct irq_desc *desc)
 
 	lockdep_assert_held(&desc->lock);
 
-	if (irqd_is_move_pending(data) && b && b->followed && cpu_active(b->target))
+	if (irqd_is_move_pending(data) && b && b->followed && cpu_active(b->target) &&
+	    cpumask_test_cpu(b->target, irq_balance_mask(desc)))
 		return b->target;
 	return cpumask_first(irq_data_get_effective_affinity_mask(data));
 }

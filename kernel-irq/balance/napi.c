@@ -22,6 +22,7 @@
 #include <linux/netdevice.h>
 
 #include "../internals.h"
+#include "move.h"
 
 static bool irq_balance_follows;
 
@@ -47,11 +48,6 @@ unsigned int irq_balance_napi_cpu(const struct napi_struct *napi)
 	desc = irq_to_desc(irq);
 	/* Busy pollers have CPUs of their own, and so have the timers that stand in for them */
 	if (!desc || irq_load_is_polled(desc))
-		return cpu;
-	irq = READ_ONCE(desc->balance) ? READ_ONCE(desc->balance->carrier) : 0;
-	if (irq)
-		desc = irq_to_desc(irq);
-	if (!desc)
 		return cpu;
 	guard(raw_spinlock)(&desc->lock);
 	return irq_balance_next_cpu(desc, cpu);

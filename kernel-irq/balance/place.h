@@ -6,7 +6,7 @@
 #include <linux/list.h>
 #include <linux/math64.h>
 
-#include "plan.h"
+#include "problem.h"
 
 #define IRQ_BALANCE_NOWHERE	(~0U)
 

@@ -25,6 +25,7 @@
 #include <linux/types.h>
 
 #include "place.h"
+#include "plan.h"
 
 /* A move is judged after that time (ms): what it brought shows in the loads of the last second */
 #define JUDGE_MS	3000U
@@ -249,8 +250,7 @@ static void take_cpus(struct irq_balance *bal, u64 now)
 	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
 		u64 cost;
 
-		/* Of those behind a chained one the carrier has the load */
-		if (irq->cpu >= w->nr_cpus || irq->carrier)
+		if (irq->cpu >= w->nr_cpus)
 			continue;
 		cost = irq_balance_cost(w, irq->load, irq->cpu);
 		w->cpus[irq->cpu].load += cost;
@@ -304,7 +304,7 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 		u64 error = error_of(bal, &irq->state->load);
 		bool stay;
 
-		if (irq->cpu >= w->nr_cpus || irq->carrier)
+		if (irq->cpu >= w->nr_cpus)
 			continue;
 		bal->busy |= w->slots[irq->cpu].light >= CROWDED;
 		stay = irq->allowed && w->cpus[irq->cpu].usable &&

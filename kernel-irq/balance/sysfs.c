@@ -3,7 +3,7 @@
  * The interrupt balancer's files in sysfs
  *
  *   /sys/kernel/irq_balance/	state and settings
- *   /sys/kernel/irq/N/		one interrupt; its words are in move.h and plan.h
+ *   /sys/kernel/irq/N/		one interrupt; its words are in move.h and problem.h
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
@@ -13,7 +13,10 @@
 #include <linux/slab.h>
 
 #include "../internals.h"
+#include "collect.h"
+#include "config.h"
 #include "core.h"
+#include "plan.h"
 
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
@@ -47,10 +50,31 @@ static ssize_t cpus_show(struct kobject *kobj, struct kobj_attribute *attr, char
 static ssize_t cpus_store(struct kobject *kobj, struct kobj_attribute *attr,
 			  const char *buf, size_t count)
 {
-	return irq_balance_set_cpus(buf, "") ? : count;
+	int ret = irq_balance_set_cpus(buf, "");
+
+	if (!ret)
+		irq_balance_restrict();
+	return ret ? : count;
 }
 
 static struct kobj_attribute irq_balance_cpus_attr = __ATTR_RW(cpus);
+
+static ssize_t ban_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return irq_balance_show_bans(buf);
+}
+
+static ssize_t ban_store(struct kobject *kobj, struct kobj_attribute *attr,
+			 const char *buf, size_t count)
+{
+	int ret = irq_balance_set_bans(buf, "");
+
+	if (!ret)
+		irq_balance_restrict();
+	return ret ? : count;
+}
+
+static struct kobj_attribute irq_balance_ban_attr = __ATTR_RW(ban);
 
 static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr,
 			       const char *buf, size_t count)
@@ -88,8 +112,7 @@ IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING_ATTR)
 static const struct attribute *irq_balance_attrs[] = {
 #define IRQ_BALANCE_SETTING_NAME(name, ...)	&irq_balance_##name##_attr.attr,
 	&irq_balance_cpus_attr.attr,
-	&irq_balance_bans.attr.attr,
-	&irq_balance_widens.attr.attr,
+	&irq_balance_ban_attr.attr,
 	&irq_balance_rebalance_attr.attr,
 	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING_NAME)
 	NULL
@@ -100,37 +123,6 @@ static struct irq_desc *to_desc(struct kobject *kobj)
 {
 	return container_of(kobj, struct irq_desc, kobj);
 }
-
-static ssize_t balance_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	struct irq_balance_desc *b = READ_ONCE(to_desc(kobj)->balance);
-
-	return sysfs_emit(buf, "%d\n", !(b && READ_ONCE(b->opted_out)));
-}
-
-static ssize_t balance_store(struct kobject *kobj, struct kobj_attribute *attr,
-			     const char *buf, size_t count)
-{
-	struct irq_desc *desc = to_desc(kobj);
-	u8 balance;
-
-	if (kstrtou8(buf, 10, &balance) || balance > 1) {
-		pr_err_ratelimited("irq/%u/balance: expected 0 or 1\n", irq_desc_get_irq(desc));
-		return -EINVAL;
-	}
-	if (!irq_balance_alloc(desc))
-		return -ENOMEM;
-
-	scoped_guard(raw_spinlock_irq, &desc->lock) {
-		desc->balance->opted_out = !balance;
-		if (!balance)
-			irq_balance_cancel(desc);
-	}
-	irq_balance_review();
-	return count;
-}
-
-static struct kobj_attribute irq_balance_balance_attr = __ATTR_RW(balance);
 
 static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
@@ -161,7 +153,6 @@ static struct kobj_attribute irq_balance_load_attr = __ATTR_RO_MODE(load_ns_per_
 
 /* Each file takes memory for every interrupt, unused ones too: the rest is in debugfs */
 static struct attribute *irq_balance_irq_attrs[] = {
-	&irq_balance_balance_attr.attr,
 	&irq_balance_status_attr.attr,
 	&irq_balance_load_attr.attr,
 	NULL

@@ -8,7 +8,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "core.h"
+#include "state.h"
 
 /* The words of the enumerations, for user space */
 #define DEFINE_WORD(name, word)		TRACE_DEFINE_ENUM(IRQ_BALANCE_##name);

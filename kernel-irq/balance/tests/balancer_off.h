@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* KUnit tests of interrupts that the balancer would move, or whose masks it would widen */
+/* KUnit tests of interrupts that the balancer would move */
 #ifndef _KERNEL_IRQ_BALANCE_TESTS_BALANCER_OFF_H
 #define _KERNEL_IRQ_BALANCE_TESTS_BALANCER_OFF_H
 

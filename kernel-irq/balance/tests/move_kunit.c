@@ -16,6 +16,7 @@
 
 #include "../../internals.h"
 #include "../../kunit.h"
+#include "../config.h"
 #include "../core.h"
 #include "balancer_off.h"
 
@@ -25,6 +26,7 @@ struct fake {
 	unsigned int	calls;
 	unsigned int	handled;
 	unsigned int	irq;
+	bool		overwrites;	/* the affinity mask, unasked */
 	struct irq_desc	*desc;
 };
 
@@ -36,7 +38,9 @@ static int fake_set_affinity(struct irq_data *data, const struct cpumask *dest, 
 	if (fake->error)
 		return fake->error;
 	irq_data_update_effective_affinity(data, cpumask_of(cpumask_first(dest)));
-	return IRQ_SET_MASK_OK;
+	if (fake->overwrites)
+		irq_data_update_affinity(data, dest);
+	return fake->overwrites ? IRQ_SET_MASK_OK_NOCOPY : IRQ_SET_MASK_OK;
 }
 
 static int fake_get_state(struct irq_data *data, enum irqchip_irq_state which, bool *state)
@@ -394,108 +398,6 @@ static void isolation_stops_a_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
 }
 
-static bool fake_listed;
-
-static bool fake_is_listed(struct irq_desc *desc)
-{
-	return fake_listed;
-}
-
-/* The effective CPU is never outside of the mask that is shown, which is @mask */
-static void expect_wide(struct kunit *test, struct fake *fake, const struct cpumask *mask)
-{
-	expect_mask(test, fake, mask);
-	KUNIT_EXPECT_TRUE(test, cpumask_test_cpu(fake_cpu(fake), fake_shown_mask(fake)));
-}
-
-static bool fake_is_drivers(struct fake *fake)
-{
-	guard(raw_spinlock_irqsave)(&fake->desc->lock);
-	return irq_balance_is_drivers(fake->desc);
-}
-
-static void fake_follow_list(struct fake *fake, bool listed)
-{
-	fake_listed = listed;
-	irq_balance_widen(fake->desc, true);
-}
-
-static void drivers_masks_are_widened(struct kunit *test)
-{
-	unsigned int i, from, to;
-
-	kunit_activate_static_stub(test, irq_balance_is_listed_to_widen, fake_is_listed);
-	for (i = 0; i < ARRAY_SIZE(fake_chips); i++) {
-		struct fake *fake = fake_of(test, fake_chips[i], &from, &to);
-
-		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
-		irq_set_affinity(fake->irq, cpumask_of(from));
-		KUNIT_EXPECT_TRUE(test, fake_is_drivers(fake));
-		fake_follow_list(fake, false);
-		expect_mask(test, fake, cpumask_of(from));
-
-		fake_follow_list(fake, true);
-		expect_wide(test, fake, irq_default_affinity);
-		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
-		/* The driver writes again */
-		irq_set_affinity(fake->irq, cpumask_of(to));
-		expect_wide(test, fake, irq_default_affinity);
-		/* One that asks for several CPUs gets them */
-		if (num_online_cpus() > 2) {
-			irq_set_affinity(fake->irq, all_but(other_cpu(fake)));
-			expect_wide(test, fake, all_but(other_cpu(fake)));
-		}
-		irq_set_affinity(fake->irq, cpumask_of(to));
-
-		/* Off the list: the last mask of the driver */
-		fake_follow_list(fake, false);
-		expect_mask(test, fake, cpumask_of(to));
-		KUNIT_EXPECT_TRUE(test, fake_is_drivers(fake));
-
-		/* And the user's for good */
-		fake_follow_list(fake, true);
-		KUNIT_EXPECT_EQ(test, irq_set_affinity_usr(fake->irq, cpumask_of(to)), 0);
-		fake_raise(fake);
-		irq_set_affinity(fake->irq, cpumask_of(from));
-		expect_wide(test, fake, cpumask_of(to));
-		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
-		irq_balance_widen(fake->desc, false);
-		expect_wide(test, fake, cpumask_of(to));
-		KUNIT_EXPECT_FALSE(test, fake_is_drivers(fake));
-
-		/* A user's mask that is there, and is written back, is none of the driver's */
-		irq_set_affinity(fake->irq, cpumask_of(to));
-		fake_follow_list(fake, true);
-		irq_set_affinity(fake->irq, cpumask_of(from));
-		expect_wide(test, fake, cpumask_of(to));
-	}
-	kunit_deactivate_static_stub(test, irq_balance_is_listed_to_widen);
-}
-
-static void fixed_ones_are_not_widened(struct kunit *test)
-{
-	static const unsigned int bits[] = { IRQD_AFFINITY_MANAGED, IRQD_NO_BALANCING };
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	unsigned int from = fake_cpu(fake);
-
-	kunit_activate_static_stub(test, irq_balance_is_listed_to_widen, fake_is_listed);
-	irq_set_affinity(fake->irq, cpumask_of(from));
-	for (unsigned int i = 0; i < ARRAY_SIZE(bits); i++) {
-		irqd_set(&fake->desc->irq_data, bits[i]);
-		fake_follow_list(fake, true);
-		expect_mask(test, fake, cpumask_of(from));
-		irqd_clear(&fake->desc->irq_data, bits[i]);
-	}
-	fake->desc->balance->opted_out = true;
-	fake_follow_list(fake, true);
-	expect_mask(test, fake, cpumask_of(from));
-	fake->desc->balance->opted_out = false;
-	fake_follow_list(fake, true);
-	expect_wide(test, fake, irq_default_affinity);
-	fake_follow_list(fake, false);
-	kunit_deactivate_static_stub(test, irq_balance_is_listed_to_widen);
-}
-
 static void never_outside_the_mask(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test, &fake_direct_chip);
@@ -525,18 +427,43 @@ static void busy_is_not_retried_at_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_result(fake), -EBUSY);
 }
 
-static void shutdown_calls_it_off(struct kunit *test)
+/* A user's list holds for what is requested later, too */
+static void banned_ones_stay(struct kunit *test)
 {
-	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	char *old = (char *)get_zeroed_page(GFP_KERNEL);
 
-	fake_raise(fake);
-	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	KUNIT_ASSERT_NOT_NULL(test, old);
+	irq_balance_show_bans(old);
+	KUNIT_EXPECT_EQ(test, irq_balance_set_bans("12345, fak[d-f]", ""), 0);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_BANNED);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -ECANCELED);
 	free_irq(fake->irq, fake);
-	KUNIT_EXPECT_FALSE(test, irqd_is_move_pending(&fake->desc->irq_data));
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_UNUSED);
 	KUNIT_ASSERT_EQ(test, 0,
-			request_irq(fake->irq, fake_handler, IRQF_NO_THREAD, "fake", fake));
+			request_irq(fake->irq, fake_handler, IRQF_NO_THREAD, "fakd", fake));
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_BANNED);
+	KUNIT_EXPECT_EQ(test, irq_balance_set_bans("a,,b", ""), -EINVAL);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_BANNED);
+	KUNIT_EXPECT_EQ(test, irq_balance_set_bans("fake", ""), 0);
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
+	*strchrnul(old, '\n') = '\0';
+	KUNIT_EXPECT_EQ(test, irq_balance_set_bans(old, ""), 0);
+	free_page((unsigned long)old);
+}
+
+/* The user's mask is put right, and the chip is not asked again */
+static void chips_that_overwrite_the_mask(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+
+	fake->overwrites = true;
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EOPNOTSUPP);
+	expect_mask(test, fake, cpu_online_mask);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
+	fake->calls = 0;
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, fake->calls, 0);
 }
 
 static void fixed_ones_stay(struct kunit *test)
@@ -560,7 +487,7 @@ static void fixed_ones_stay(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(bits); i++) {
 		irqd_set(data, bits[i].bit);
 		KUNIT_EXPECT_EQ(test, fake_status(fake), bits[i].status);
-		KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
+		KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ECANCELED);
 		irqd_clear(data, bits[i].bit);
 	}
 
@@ -568,10 +495,11 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_STOPPED);
 	enable_irq(fake->irq);
 
-	fake->desc->balance->opted_out = true;
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_OPTED_OUT);
+	/* An error of the chip is no rule of ours */
+	fake->error = -EPERM;
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EPERM);
-	fake->desc->balance->opted_out = false;
+	KUNIT_EXPECT_EQ(test, fake_result(fake), -EPERM);
+	fake->error = 0;
 
 	/* One that a task polls for is not the planner's, but leaves an isolated CPU */
 	fake->desc->load->polled = IRQ_LOAD_POLLED;
@@ -659,7 +587,7 @@ static void edges_are_not_lost(struct kunit *test)
 				    flows[i].safe ? IRQ_BALANCE_MOVABLE : IRQ_BALANCE_CHIP,
 				    "flow %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, fake_move(fake, other_cpu(fake)),
-				    flows[i].safe ? 0 : -EPERM, "flow %u", i);
+				    flows[i].safe ? 0 : -ECANCELED, "flow %u", i);
 
 		/* A level is still there afterwards */
 		irqd_set(data, IRQD_LEVEL);
@@ -811,22 +739,6 @@ static void rmap_keeps_both(struct kunit *test)
 	free_irq_cpu_rmap(rmap);
 }
 
-/* A CPU that goes offline, and one that stays: that of the target */
-static void hotplug_cancels_moves_to_that_cpu(struct kunit *test)
-{
-	unsigned int from, to;
-	struct fake *fake = fake_deferred(test, &from, &to);
-
-	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
-	scoped_guard(raw_spinlock_irqsave, &fake->desc->lock)
-		irq_balance_cancel_on(fake->desc, from);
-	KUNIT_EXPECT_TRUE(test, irqd_is_move_pending(&fake->desc->irq_data));
-	scoped_guard(raw_spinlock_irqsave, &fake->desc->lock)
-		irq_balance_cancel_on(fake->desc, to);
-	KUNIT_EXPECT_FALSE(test, irqd_is_move_pending(&fake->desc->irq_data));
-	expect_place(test, fake, from, -ECANCELED);
-}
-
 /* The interrupt that would carry it out comes later, or never */
 static void off_and_restrictions_cancel_moves(struct kunit *test)
 {
@@ -887,11 +799,10 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(users_write_wins),
 	KUNIT_CASE(users_pending_mask_is_the_mask),
 	KUNIT_CASE(isolation_stops_a_move),
-	KUNIT_CASE(drivers_masks_are_widened),
-	KUNIT_CASE(fixed_ones_are_not_widened),
 	KUNIT_CASE(never_outside_the_mask),
 	KUNIT_CASE(busy_is_not_retried_at_entry),
-	KUNIT_CASE(shutdown_calls_it_off),
+	KUNIT_CASE(banned_ones_stay),
+	KUNIT_CASE(chips_that_overwrite_the_mask),
 	KUNIT_CASE(fixed_ones_stay),
 	KUNIT_CASE(routes_of_fixed_ones_do_not_count),
 	KUNIT_CASE(redirected_ones_move),
@@ -899,7 +810,6 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(notifier_gets_the_mask),
 	KUNIT_CASE(rmap_follows),
 	KUNIT_CASE(rmap_keeps_both),
-	KUNIT_CASE(hotplug_cancels_moves_to_that_cpu),
 	KUNIT_CASE(off_and_restrictions_cancel_moves),
 	KUNIT_CASE(thread_follows),
 	{}

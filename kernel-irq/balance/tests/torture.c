@@ -591,15 +591,13 @@ static void bt_count_result(int ret)
 		atomic_long_inc(&bt_stats.expired);
 	else if (ret == -ECANCELED)
 		atomic_long_inc(&bt_stats.cancelled);
-	else if (ret == -EPERM)
-		atomic_long_inc(&bt_stats.refused);
 }
 
 static void bt_move(struct bt_source *s, struct torture_random_state *random)
 {
 	struct irq_desc *desc = irq_data_to_desc(s->data);
 	unsigned int cpu = bt_random_cpu(&s->mask, random);
-	bool opted_out, broken;
+	bool banned, broken;
 	int ret;
 
 	/* The mover has to refuse CPUs that are offline or not in the mask */
@@ -615,18 +613,23 @@ static void bt_move(struct bt_source *s, struct torture_random_state *random)
 	bt_count_result(irq_balance_move_result(desc));
 
 	broken = bt_break(BREAK_OPT_OUT, random);
-	opted_out = broken || !(torture_random(random) % 64);
-	desc->balance->opted_out = opted_out && !broken;
+	banned = broken || !(torture_random(random) % 64);
+	if (banned && !broken)
+		desc->istate |= IRQS_BALANCE_BANNED;
 	if (bt_is_managed(s) && bt_break(BREAK_MANAGED, random))
 		irqd_clear(s->data, IRQD_AFFINITY_MANAGED);
 	ret = irq_balance_move(desc, cpu);
-	if ((opted_out || bt_is_managed(s)) && ret != -EPERM)
-		bt_fail(others, "irq %u is %s and moves: %d", s->irq,
-			opted_out ? "opted out" : "managed", ret);
+	if (banned || bt_is_managed(s)) {
+		if (ret == -ECANCELED)
+			atomic_long_inc(&bt_stats.refused);
+		else
+			bt_fail(others, "irq %u is %s and moves: %d", s->irq,
+				banned ? "banned" : "managed", ret);
+	}
 	/* It was before: a CPU goes offline only while no other has interrupts disabled */
-	if (!cpu_online(cpu) && ret != -EPERM && ret != -ECANCELED)
+	if (!cpu_online(cpu) && ret != -ECANCELED)
 		bt_fail(dead_cpu, "irq %u moves to offline CPU%u: %d", s->irq, cpu, ret);
-	desc->balance->opted_out = false;
+	desc->istate &= ~IRQS_BALANCE_BANNED;
 	if (bt_is_managed(s))
 		irqd_set(s->data, IRQD_AFFINITY_MANAGED);
 
