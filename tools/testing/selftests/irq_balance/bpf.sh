@@ -129,12 +129,13 @@ quiet
 rmdir $group
 detach
 
-# The limits of a program. One interrupt is pinned, one opted out, one has a mask of two CPUs.
+# The limits of a program. One interrupt is pinned, one banned, one has a mask of two CPUs.
 work 160000
 pinned=${irqs[0]} out=${irqs[1]} two=${irqs[2]}
 echo 2 >"/proc/irq/$pinned/smp_affinity_list"
 echo 2,3 >"/proc/irq/$two/smp_affinity_list"
-echo 0 >"$IRQS/$out/balance"
+save $BALANCER/ban
+echo "$out" >$BALANCER/ban
 # No interrupt may go to CPU 3
 save $BALANCER/cpus
 echo 0-2 >$BALANCER/cpus
@@ -155,7 +156,7 @@ result "hostile: moves what may be moved" $? "$(traced move) moves, $(traced fai
 	grep -q " irq_balance_fail: .* to=3 error=-13" "$TRACE/trace" &&
 	grep -q " irq_balance_fail: irq=$pinned .* error=-1\$" "$TRACE/trace"
 result "hostile: the CPUs of the balancer are respected, and refusals have their reason" $?
-result "hostile: pinned, opted out and mask are respected" $r "$(places "${irqs[@]}")"
+result "hostile: pinned, banned and mask are respected" $r "$(places "${irqs[@]}")"
 masks >"$TMP/after"
 diff "$TMP/before" "$TMP/after" >"$TMP/diff"
 result "hostile: no mask has changed" $? "$(cat "$TMP/diff")"
@@ -166,7 +167,7 @@ handled >"$TMP/handled"
 sleep 2
 handled | paste - "$TMP/handled" | awk '$1 - $2 < 100 { bad = 1 } END { exit bad || NR < 3 }'
 result "hostile: all interrupts are served" $? "$(handled | xargs)"
-echo 1 >"$IRQS/$out/balance"
+echo >$BALANCER/ban
 detach
 
 # Without a link in bpffs a program ends with its owner; and interrupts may end before it

@@ -10,11 +10,11 @@ stage find_sources 4 3
 ktap_set_plan 5
 for i in "${SOURCES[@]}"; do save "/proc/irq/$i/smp_affinity"; done
 
-# All on one CPU: two pinned there, the third opted out
+# All on one CPU: two pinned there, the third banned
 pinned=("${SOURCES[0]}" "${SOURCES[1]}")
 out=${SOURCES[2]}
 state off
-save $IRQS/"$out"/balance
+save $BALANCER/ban
 for i in "${SOURCES[@]}"; do echo "${cpus[0]}" >"/proc/irq/$i/smp_affinity_list"; done
 load "$RATE" "${SOURCES[@]}"
 sleep 0.5
@@ -22,7 +22,7 @@ for i in "${SOURCES[@]:2}"; do
 	value "/proc/irq/$i/smp_affinity" now
 	echo "${cpus[0]}-${cpus[-1]}" >"/proc/irq/$i/smp_affinity_list"
 done
-echo 0 >$IRQS/"$out"/balance
+echo "$out" >$BALANCER/ban
 sleep 0.5
 before=$(places "${pinned[@]}")
 stays=$(places "$out")
@@ -30,20 +30,21 @@ trace_clear
 state on
 if [ "$BREAK" = pin ]; then
 	echo "${cpus[-1]}" >"/proc/irq/${pinned[0]}/smp_affinity_list"
-	echo 1 >$IRQS/"$out"/balance
+	echo >$BALANCER/ban
 fi
 sleep 4
 r=0
 for i in "${pinned[@]}"; do
 	[ "$(moves_of "$i")" = 0 ] || r=1
 	value $IRQS/"$i"/balance_status now
-	[ "$now" = pinned ] || { r=1; ktap_print_msg "status of $i: $now"; }
+	case $now in pinned | driver) ;; *) r=1; ktap_print_msg "status of $i: $now" ;; esac
 done
 [ "$before" = "$(places "${pinned[@]}")" ] || r=1
 result "pinned interrupts stay" $r "$(places "${pinned[@]}")"
 
-[ "$(moves_of "$out")" = 0 ] && [ "$stays" = "$(places "$out")" ]
-result "an interrupt that was opted out stays" $? "$(places "$out")"
+value $IRQS/"$out"/balance_status now
+[ "$(moves_of "$out")" = 0 ] && [ "$stays" = "$(places "$out")" ] && [ "$now" = banned ]
+result "a banned interrupt stays" $? "$(places "$out")"
 quiet
 state off
 

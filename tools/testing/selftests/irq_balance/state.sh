@@ -57,7 +57,7 @@ result "state refuses other words with EINVAL and stays as it is" $r
 # files that are no single number or word
 special() {
 	[ -f "$1" ] || return 0
-	case ${1##*/} in state|cpus|ban|widen|rebalance) ;; *) return 1 ;; esac
+	case ${1##*/} in state|cpus|ban|rebalance) ;; *) return 1 ;; esac
 }
 
 r=0 n=0
@@ -95,16 +95,14 @@ r=0
 newline='
 '
 long=$(printf 'eth%d, ' {1..1000})0
-for f in $BALANCER/{ban,widen}; do
-	save "$f"
-	for word in 1,2 "no-such-*,3" ""; do
-		echo "$word" >"$f" && value "$f" now && [ "$now" = "$word" ] || r=1
-	done
-	for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "$long"; do
-		refused "$f" "$word" || r=1
-	done
+save $BALANCER/ban
+for word in 1,2 "no-such-*,3" "$(seq -s , 1001 1500)" ""; do
+	echo "$word" >$BALANCER/ban && value $BALANCER/ban now && [ "$now" = "$word" ] || r=1
 done
-result "ban and widen take numbers and names and refuse holes, lines and more than a page" $r
+for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "$long"; do
+	refused $BALANCER/ban "$word" || r=1
+done
+result "ban takes numbers and names and refuses holes, lines and more than a page" $r
 
 r=0
 state off
@@ -135,15 +133,8 @@ n=$(grep -cE '^[a-z_]+ [0-9]+$' $DEBUG/stats)
 [ -z "$(find $DEBUG -type f -perm /0222)" ] || r=1
 result "statistics are numbers, read-only, and all CPUs have a load" $r "$n statistics"
 
-r=0 n=0
-for f in "$IRQS"/[0-9]*/balance; do
-	n=$((n + 1))
-	value "$f" now
-	[ "$now" = 1 ] || [ "$now" = 0 ] || { ktap_print_msg "$f: $now"; r=1; }
-done
-[ "$(stat -c %a "$IRQS"/*/load_ns_per_s | sort -u)" = 400 ] || r=1
-refused "$f" 2 && refused "$f" maybe && refused "$f" -- || r=1
-result "each interrupt can be opted out, with 0 or 1 only; its load is for root" $r "$n interrupts"
+[ "$(stat -c %a "$IRQS"/*/load_ns_per_s | sort -u)" = 400 ]
+result "the load of an interrupt is for root" $?
 
 # The time of an interrupt so far, in handlers and threads, as far as it was measured
 measured() { awk -v irq="$1" '$1 == irq { ns = $3 + $5 } END { printf "%d", ns }' "$LOAD"; }
