@@ -8,8 +8,8 @@ recorded elsewhere (tracetext.py). This file adds the rest of a workload for rep
 that of the same loads where the planner put them, and lists what no move can help:
 
   saturated   one interrupt takes FULL of a CPU: divide it (RPS, queues, threaded NAPI)
-  driver      the driver wrote a mask of one CPU (it is affinity_hint, too): widen
-  user        a user or a daemon did
+  driver      the driver wrote a mask of one CPU (it is affinity_hint, too): widen it
+  user        a user or a daemon did, or a driver without a hint
   fixed       the kernel refuses a mask (smp_affinity is read-only), 8259A
   managed     the core has placed it, one for each CPU or group of CPUs
 
@@ -46,7 +46,7 @@ SECOND = 10 ** 9
 DRAWN = 64
 # By the kernel's word, what the balancer does not move
 STAY = {'managed': 'managed', **dict.fromkeys(('chained', 'nmi', 'nested', 'per-cpu', 'no-balancing', 'no-affinity', 'forwarded', 'chip',
-                                               'opted-out', 'polled', 'banned'), 'fixed')}
+                                               'polled', 'banned'), 'fixed')}
 
 
 def hexmask(cpus):
@@ -401,22 +401,24 @@ class Advice:
             elif load >= HEAVY * SECOND and row['why'] == 'fixed' and 'XT-PIC' not in row['chip']:
                 found.append(('fixed', irq, 'interrupt %d (%s) cannot be moved' % (irq, row['name']), []))
             elif load >= HEAVY * SECOND and row['why'] == 'user' and len(row['mask']) == 1:
-                found.append(('user', irq, 'interrupt %d (%s) has a mask of CPU %d: by hand, or by the irqbalance daemon' % (
-                    irq, row['name'], row['cpu']), ['cat /proc/irq/default_smp_affinity > /proc/irq/%d/smp_affinity' % irq]))
+                found.append(('user', irq, 'interrupt %d (%s) has a mask of CPU %d: by hand, by the irqbalance daemon or by its driver' % (
+                    irq, row['name'], row['cpu']), [self.widen([irq])]))
         if self.widened:
-            names = [self.machine.irqs[irq]['name'] for irq in self.widened['irqs']]
-            plain = all(re.fullmatch(r'[\w.:@-]+', name) for name in names)
-            words = sorted({re.sub('[0-9]+', '*', name) for name in names}) if plain else map(str, self.widened['irqs'])
-            found.append(('driver', None, 'masks of one CPU that drivers wrote: widened, the gain is %s' % percent(
-                self.widened['gain'], self.widened['error']), ["echo '%s' > /sys/kernel/irq_balance/widen" % ','.join(words)]))
+            found.append(('driver', None, 'masks of one CPU that drivers wrote: widened, the gain is %s (to keep them wide: irq-balance.rst, '
+                          '"Drivers that write masks")' % percent(self.widened['gain'], self.widened['error']), [self.widen(self.widened['irqs'])]))
         if any('XT-PIC' in self.machine.irqs[irq]['chip'] for irq in m.rows):
             found.append(('order', None, 'XT-PIC: none of these interrupts can be moved, but which is served first can be chosen '
-                          '(i8259-priority.rst)', ['echo auto > /sys/kernel/i8259_priority/priority']))
+                          '(i8259-priority.rst)', ['pic-order --measure --apply']))
         base = sum(base.get(self.before[0], 0) for _, base in m.bins) / len(m.bins) / SECOND
         if base >= 0.1 and base >= self.before[1] / 4:
             found.append(('base', None, '%.0f %% of CPU %d are softirqs that no interrupt raised (timers, RCU, RPS)' % (
                 100 * base, self.before[0]), []))
         return found
+
+    def widen(self, irqs):
+        """The command that gives interrupts the default mask."""
+        line = 'echo %s > /proc/irq/%%s/smp_affinity_list' % cpulist(self.machine.default)
+        return line % irqs[0] if len(irqs) == 1 else 'for n in %s; do %s; done' % (' '.join(map(str, sorted(irqs))), line % '$n')
 
     def divide(self, irq, row):
         """Commands that divide the work of an interrupt of a network device."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Which faults of the planner, and of i8259_order.c, do the tests see?
+"""Which faults of the planner, and of the order of the 8259A, do the tests see?
 
 Makes small faults in the sources, one at a time: a comparison or an operator
 swapped, a condition negated, a constant off by one, a statement left out. A
@@ -10,7 +10,7 @@ user space, until one fails: first without sanitizers and with few seeds, what
 survives with sanitizers and --seeds. Prints the survivors.
 
 Fails if less than 92 % of the planner's mutants are killed, or if one of
-i8259_order.c survives. Those in the file mutants.equivalent do not count. A line of that
+i8259_order.c or pic-analysis.c survives. Those in the file mutants.equivalent do not count. A line of that
 file has the name of the source, the line before and after, and why no test can tell
 them apart, with " | " between. The line before may be a regular expression between
 slashes, which matches a part of it, and so may the line after; * means every mutant.
@@ -213,8 +213,9 @@ def main():
         'test': ['test.c', 'test_small.c', 'test_place.c', 'test_search.c', 'test_topology.c', 'test_average.c',
                  'test_time.c', 'test_rules.c', 'test_beyond.c', 'world.c'],
         'replay': ['replay.c', *sim, *programs]}, ['test_replay.py'], LEAST)
-    order = ('i8259_order.c', [options.x86 + '/i8259_order.c'], {'kunit-i8259': [options.x86 + '/i8259_order_kunit.c'],
-             'pic-order': ['pic-order.c']}, ['test_pic_order.py -f'], 100)
+    order = ('the order of the 8259A', [options.x86 + '/i8259_order.c', 'pic-analysis.c'], {
+        'kunit-i8259': [options.x86 + '/i8259_order_kunit.c'], 'test-pic': ['test_pic.c'],
+        'pic-order': ['pic-order.c', 'pic-measure.c']}, ['test_pic_order.py -f PicOrder'], 100)
     if not any(options.only in source for group in (order, plan) for source in group[1]):
         cases.fail('--only %s: no source has this in its path' % options.only)
     # Before the first mutant: are they all there?

@@ -401,7 +401,8 @@ class Advising(unittest.TestCase):
                          ['driver', 'user', 'driver', 'fixed', 'managed', 'user', 'managed'])
         found = self.advice(*[{(0, ('hard', 24)): 300, (1, ('hard', 25)): 100, (0, ('hard', 26)): 300, (0, ('hard', 27)): 50}] * 3)
         self.assertEqual([row[0] for row in found.helpless()], ['user', 'driver', 'order'])
-        self.assertEqual(found.helpless()[1][3], ["echo 'eth*-input.*,eth*-rx' > /sys/kernel/irq_balance/widen"])
+        self.assertEqual([row[3] for row in found.helpless()[:2]], [['echo 0-3 > /proc/irq/25/smp_affinity_list'], [
+            'for n in 24 26; do echo 0-3 > /proc/irq/$n/smp_affinity_list; done']])
 
     def test_percpu(self):
         # A timer of each CPU is base load; an interrupt that moves is not
@@ -489,7 +490,7 @@ class Advising(unittest.TestCase):
 
     def test_map_status(self):
         # An interrupt that the kernel keeps is not planned
-        cases = ('opted-out', 'fixed', []), ('banned', 'fixed', []), ('managed', 'managed', []), ('movable', 'default', [24])
+        cases = ('chained', 'fixed', []), ('banned', 'fixed', []), ('managed', 'managed', []), ('movable', 'default', [24])
         self.tree.irq(25, 'eth1', '0')
         for status, why, moved in cases:
             rows = [{'irq': irq, 'cpus': '0', 'ns': ms * 10 ** 6, 'seconds': 1.0, 'hard_ns': ms * 10 ** 6, 'soft_ns': 0, 'thread_ns': 0,

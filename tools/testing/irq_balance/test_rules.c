@@ -489,25 +489,6 @@ static void test_program_limits(void)
 	report("a program gets so far, and no further");
 }
 
-/* Interrupts behind a demultiplexer are its load, not others beside it */
-static void test_carried(void)
-{
-	struct world w;
-	unsigned int i;
-
-	world_init(&w, 2);
-	for (i = 0; i < 3; i++) {
-		world_irq(&w, 0, 300 * MSEC);
-		w.movable[i] = i == 1;
-		w.irqs[i].carrier = i == 1 ? NULL : &w.state[1];
-	}
-	world_run(&w, 10000);
-	EXPECT_EQ(w.moves, 0);
-	EXPECT_EQ(w.cpus[0].load, 300 * MSEC);
-	finish(&w);
-	report("interrupts behind a demultiplexer count once");
-}
-
 void test_rules(void)
 {
 	test_words();
@@ -521,5 +502,4 @@ void test_rules(void)
 	test_observe();
 	test_program();
 	test_program_limits();
-	test_carried();
 }

@@ -44,7 +44,7 @@ struct workload_cpu {
  * @mask:	bitmap of CPU indices
  * @at:		index of the CPU that it is delivered to at the start
  * @managed:	managed affinity
- * @pinned:	opted out by the user
+ * @pinned:	left where it is
  */
 struct workload_irq {
 	unsigned int	id;
