@@ -135,8 +135,10 @@ static u64 run(void)
 	policy->asked = asked;
 	policy->observe = !irq_balance_moves();
 	policy->kicked = xchg(&irq_balance_bell.kicked, 0);
-	moves = irq_balance_pass(policy, &irq_balance_settings, now, map->cpus, nr_cpu_ids,
-				 map->irqs, map->nr);
+	moves = irq_balance_pass(policy, now, &(struct irq_balance_input) {
+		.set = &irq_balance_settings, .cpus = map->cpus,
+		.irqs = map->irqs, .nr_irqs = map->nr,
+	});
 	irq_load_set_kick(&irq_balance_kick, policy->limit);
 	trace_pass(map, now, moves, asked);
 	publish(map, moves);

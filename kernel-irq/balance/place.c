@@ -86,7 +86,7 @@
  */
 void irq_balance_charge(struct irq_balance_work *w, u32 cpu, u64 load, u64 variance)
 {
-	const struct irq_balance_cpu *c = &w->cpus[cpu];
+	const struct irq_balance_cpu *c = &w->in.cpus[cpu];
 
 	w->slots[cpu].load += load;
 	w->slots[cpu].variance += variance;
@@ -98,7 +98,7 @@ void irq_balance_charge(struct irq_balance_work *w, u32 cpu, u64 load, u64 varia
 /* The weight of its neighbours for a CPU with such a load of its own, ns/s */
 static u64 company(const struct irq_balance_work *w, u32 cpu, u64 own)
 {
-	const struct irq_balance_cpu *c = &w->cpus[cpu];
+	const struct irq_balance_cpu *c = &w->in.cpus[cpu];
 	u64 core = w->slots[c->core].core_load;
 	u64 others = (w->slots[c->package].package_load - core) / 2 +
 		     (w->slots[c->llc].cache_load - core) / 2;
@@ -180,7 +180,7 @@ static bool may(const struct irq_balance_work *w, const struct irq_balance_item 
 		return it->stay;
 	/* A small load is no reason to wake a CPU that is an eighth faster, or more */
 	if (slot->scale + slot->scale / 8 < home->scale && it->stay &&
-	    w->cpus[it->home].load < WAKES)
+	    w->in.cpus[it->home].load < WAKES)
 		return false;
 	return slot->room && test_bit(cpu, it->allowed);
 }
@@ -188,9 +188,9 @@ static bool may(const struct irq_balance_work *w, const struct irq_balance_item 
 static u32 distance(const struct irq_balance_work *w, const struct irq_balance_item *it, u32 cpu)
 {
 	if (it->node < 0 || it->node >= (int)w->nr_cpus || !w->slots[it->node].package ||
-	    w->cpus[cpu].node == it->node)
+	    w->in.cpus[cpu].node == it->node)
 		return 0;
-	return 1 + w->cpus[cpu].package == w->slots[it->node].package ? 1 : 2;
+	return 1 + w->in.cpus[cpu].package == w->slots[it->node].package ? 1 : 2;
 }
 
 /*
@@ -244,7 +244,7 @@ static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 far
 static u64 price(const struct irq_balance_work *w, u32 from)
 {
 	u64 load = load_with(w, from, 0);
-	u64 least = max(div_u64(load, 1000) * w->set->min_gain, irq_balance_heavy(w->set) / 2);
+	u64 least = max(div_u64(load, 1000) * w->in.set->min_gain, irq_balance_heavy(w->in.set) / 2);
 
 	/* A small gain is worth no move if a busier CPU keeps its load */
 	return w->done && !w->company && load <= IRQ_BALANCE_NEARLY_FULL ? max(least, load / 4) :
@@ -434,7 +434,7 @@ static bool separate(struct irq_balance_work *w, u32 from)
 /* The busiest CPU that has an item and is not done */
 static u32 busiest(struct irq_balance_work *w)
 {
-	u64 most = LITTLE * irq_balance_heavy(w->set);
+	u64 most = LITTLE * irq_balance_heavy(w->in.set);
 	u32 cpu, found = IRQ_BALANCE_NOWHERE;
 
 	w->lowest = ~0ULL;

@@ -52,11 +52,8 @@ struct irq_balance_item {
 
 /* Workspace of a pass */
 struct irq_balance_work {
-	const struct irq_balance_settings *set;
-	struct irq_balance_cpu		*cpus;		/* by number, as handed to the pass */
-	struct irq_balance_irq		*irqs;		/* as handed to the pass */
+	struct irq_balance_input	in;		/* of this pass */
 	unsigned int			nr_cpus;
-	unsigned int			nr_irqs;
 	struct irq_balance_slot		*slots;		/* by number */
 	struct irq_balance_item		*items;		/* heaviest first */
 	unsigned int			nr;		/* items */

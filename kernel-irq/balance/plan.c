@@ -129,7 +129,7 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 {
 	const struct irq_balance_work *w = bal->work;
 	struct irq_balance_state *st = irq->state;
-	u64 heavy = irq_balance_heavy(w->set);
+	u64 heavy = irq_balance_heavy(w->in.set);
 	u32 age;
 
 	irq->target = irq->cpu;
@@ -142,10 +142,10 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 	}
 	age = st->load.age_ms;
 	if (irq->cpu < w->nr_cpus && elapsed) {
-		u32 capacity = rated(&w->cpus[irq->cpu]);
+		u32 capacity = rated(&w->in.cpus[irq->cpu]);
 
 		/* The shares of two kinds of CPU in a window are not known */
-		if (st->cpu < w->nr_cpus && rated(&w->cpus[st->cpu]) != capacity)
+		if (st->cpu < w->nr_cpus && rated(&w->in.cpus[st->cpu]) != capacity)
 			st->load.seen = false;
 		irq_balance_average_update(&st->load, irq->time, elapsed, capacity, true);
 	}
@@ -176,7 +176,7 @@ static void rest(struct irq_balance_state *st, u64 from)
 static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq *irq)
 {
 	struct irq_balance_state *st = irq->state;
-	const struct irq_balance_cpu *cpus = bal->work->cpus;
+	const struct irq_balance_cpu *cpus = bal->work->in.cpus;
 
 	if (st->planned && irq->cpu == st->target) {
 		/* A program may move it as often as it likes */
@@ -231,7 +231,7 @@ static void take_cpus(struct irq_balance *bal, u64 now)
 	memset(w->slots, 0, w->nr_cpus * sizeof(*w->slots));
 	for (i = 0; i < w->nr_cpus; i++) {
 		struct irq_balance_slot *slot = &w->slots[i];
-		struct irq_balance_cpu *cpu = &w->cpus[i];
+		struct irq_balance_cpu *cpu = &w->in.cpus[i];
 		u64 base, error;
 
 		if (cpu->node >= 0 && cpu->node < (int)w->nr_cpus)
@@ -247,14 +247,14 @@ static void take_cpus(struct irq_balance *bal, u64 now)
 		error = irq_balance_cost(w, error_of(bal, &cpu->base), i);
 		irq_balance_charge(w, i, base, irq_balance_square(error));
 	}
-	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
+	for (irq = w->in.irqs; irq < w->in.irqs + w->in.nr_irqs; irq++) {
 		u64 cost;
 
 		if (irq->cpu >= w->nr_cpus)
 			continue;
 		cost = irq_balance_cost(w, irq->load, irq->cpu);
-		w->cpus[irq->cpu].load += cost;
-		w->cpus[irq->cpu].recent += irq_balance_cost(w, irq->state->load.recent, irq->cpu);
+		w->in.cpus[irq->cpu].load += cost;
+		w->in.cpus[irq->cpu].recent += irq_balance_cost(w, irq->state->load.recent, irq->cpu);
 		w->slots[irq->cpu].light += irq->state->heavy ? 0 : cost;
 	}
 }
@@ -264,8 +264,8 @@ static bool is_item(struct irq_balance *bal, u64 now, const struct irq_balance_i
 {
 	const struct irq_balance_work *w = bal->work;
 	struct irq_balance_state *st = irq->state;
-	bool crowd = w->cpus[irq->cpu].load >= IRQ_BALANCE_NEARLY_FULL &&
-		     irq->load >= irq_balance_heavy(w->set) >> CROWD_SHIFT &&
+	bool crowd = w->in.cpus[irq->cpu].load >= IRQ_BALANCE_NEARLY_FULL &&
+		     irq->load >= irq_balance_heavy(w->in.set) >> CROWD_SHIFT &&
 		     st->load.age_ms >= IRQ_BALANCE_STEP_MS;
 	enum irq_balance_why why;
 
@@ -300,14 +300,14 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 	struct irq_balance_irq *irq;
 
 	w->nr = 0;
-	for (irq = w->irqs; irq < w->irqs + w->nr_irqs; irq++) {
+	for (irq = w->in.irqs; irq < w->in.irqs + w->in.nr_irqs; irq++) {
 		u64 error = error_of(bal, &irq->state->load);
 		bool stay;
 
 		if (irq->cpu >= w->nr_cpus)
 			continue;
 		bal->busy |= w->slots[irq->cpu].light >= CROWDED;
-		stay = irq->allowed && w->cpus[irq->cpu].usable &&
+		stay = irq->allowed && w->in.cpus[irq->cpu].usable &&
 		       test_bit(irq->cpu, irq->allowed);
 		if (!is_item(bal, now, irq, stay)) {
 			error = irq_balance_cost(w, error, irq->cpu);
@@ -317,7 +317,7 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 		}
 		w->items[w->nr++] = (struct irq_balance_item) {
 			.load = irq->load, .error = error, .toll = irq->toll,
-			.allowed = irq->allowed, .irq = irq - w->irqs,
+			.allowed = irq->allowed, .irq = irq - w->in.irqs,
 			.home = irq->cpu, .place = irq->cpu, .node = irq->node,
 			.stay = stay, .keeps = !stay && irq->state->failed,
 			.why = IRQ_BALANCE_WHY_BEST, .hint = irq->hint - 1,
@@ -333,7 +333,7 @@ static enum irq_balance_why reason_of(const struct irq_balance_work *w,
 
 	if (!it->stay)
 		return IRQ_BALANCE_WHY_AFFINITY;
-	if (node >= 0 && w->cpus[it->home].node != node && w->cpus[it->place].node == node)
+	if (node >= 0 && w->in.cpus[it->home].node != node && w->in.cpus[it->place].node == node)
 		return IRQ_BALANCE_WHY_LOCALITY;
 	if (w->slots[it->place].scale < w->slots[it->home].scale)
 		return IRQ_BALANCE_WHY_CAPACITY;
@@ -351,17 +351,17 @@ void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsig
 		     enum irq_balance_why reason)
 {
 	const struct irq_balance_work *w = bal->work;
-	u64 before = max(w->cpus[irq->cpu].load, w->cpus[cpu].load);
+	u64 before = max(w->in.cpus[irq->cpu].load, w->in.cpus[cpu].load);
 	u64 after = max(w->slots[irq->cpu].load, w->slots[cpu].load);
 
 	irq->target = cpu;
 	irq->reason = reason;
 	irq->gain = bal->before - min(bal->before, bal->after);
 	/* Half of what the busier of both gains has to come */
-	irq->state->promise = after + (max(before, after) - after + irq_balance_heavy(w->set)) / 2;
+	irq->state->promise = after + (max(before, after) - after + irq_balance_heavy(w->in.set)) / 2;
 	irq->state->from = irq->cpu;
-	w->cpus[irq->cpu].asked = bal->last;
-	w->cpus[cpu].asked = bal->last;
+	w->in.cpus[irq->cpu].asked = bal->last;
+	w->in.cpus[cpu].asked = bal->last;
 	irq->state->target = cpu;
 	irq->state->planned = reason;
 	WRITE_ONCE(irq->state->why, reason);
@@ -378,22 +378,22 @@ static void ask_all(struct irq_balance *bal)
 	bal->after = 0;
 	for (it = w->items; it < w->items + w->nr; it++) {
 		if (it->place == it->home) {
-			WRITE_ONCE(w->irqs[it->irq].state->why, it->why);
+			WRITE_ONCE(w->in.irqs[it->irq].state->why, it->why);
 			continue;
 		}
-		bal->before = max3(bal->before, w->cpus[it->home].load, w->cpus[it->place].load);
+		bal->before = max3(bal->before, w->in.cpus[it->home].load, w->in.cpus[it->place].load);
 		bal->after = max3(bal->after, w->slots[it->home].load, w->slots[it->place].load);
 	}
 	for (it = w->items; it < w->items + w->nr; it++) {
 		if (it->place != it->home)
-			irq_balance_ask(bal, &w->irqs[it->irq], it->place, reason_of(w, it));
+			irq_balance_ask(bal, &w->in.irqs[it->irq], it->place, reason_of(w, it));
 	}
 }
 
 /* Sets when the next pass comes, or what starts it */
 static void set_pace(struct irq_balance *bal, u64 now)
 {
-	const struct irq_balance_settings *set = bal->work->set;
+	const struct irq_balance_settings *set = bal->work->in.set;
 
 	bal->changes |= bal->kicked || bal->changed || (bal->nr_moves && !bal->observe);
 	bal->interval_ms = bal->changes ? set->interval_ms :
@@ -406,12 +406,8 @@ static void set_pace(struct irq_balance *bal, u64 now)
 /**
  * irq_balance_pass - One pass: measure, plan, ask for moves
  * @bal:	the planner
- * @set:	settings
  * @now:	clock in ns, above 0, never going back
- * @cpus:	the CPUs, by number
- * @nr_cpus:	how many, as given to irq_balance_init()
- * @irqs:	the interrupts, in rising order
- * @nr_irqs:	how many, at most as given to irq_balance_init()
+ * @in:		settings, CPUs, interrupts
  *
  * Every interrupt whose @target is not its @cpu is to be moved there. The next
  * pass sees whether it was. The time of the next pass is in &irq_balance.next.
@@ -420,9 +416,7 @@ static void set_pace(struct irq_balance *bal, u64 now)
  *
  * Return: number of moves
  */
-unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_settings *set,
-			      u64 now, struct irq_balance_cpu *cpus, unsigned int nr_cpus,
-			      struct irq_balance_irq *irqs, unsigned int nr_irqs)
+unsigned int irq_balance_pass(struct irq_balance *bal, u64 now, const struct irq_balance_input *in)
 {
 	struct irq_balance_work *w = bal->work;
 	u64 elapsed = bal->last ? now - bal->last : 1;
@@ -437,18 +431,15 @@ unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_
 	bal->nr_moves = 0;
 	bal->nr_heavy = 0;
 	bal->busy = false;
-	w->set = set;
-	w->cpus = cpus;
-	w->irqs = irqs;
-	w->nr_irqs = nr_irqs;
-	for (i = 0; i < nr_cpus && elapsed; i++)
-		irq_balance_average_update(&cpus[i].base, cpus[i].time, elapsed,
-					   rated(&cpus[i]), false);
-	for (i = 0; i < nr_irqs; i++)
-		measure(bal, now, elapsed, &irqs[i]);
+	w->in = *in;
+	for (i = 0; i < w->nr_cpus && elapsed; i++)
+		irq_balance_average_update(&in->cpus[i].base, in->cpus[i].time, elapsed,
+					   rated(&in->cpus[i]), false);
+	for (i = 0; i < in->nr_irqs; i++)
+		measure(bal, now, elapsed, &in->irqs[i]);
 	take_cpus(bal, now);
-	for (i = 0; i < nr_irqs; i++)
-		judge(bal, now, &irqs[i]);
+	for (i = 0; i < in->nr_irqs; i++)
+		judge(bal, now, &in->irqs[i]);
 	take_irqs(bal, now);
 	irq_balance_place(w);
 	ask_all(bal);

@@ -12,8 +12,7 @@ void irq_balance_init(struct irq_balance *bal, void *mem, unsigned int nr_irqs,
 		      unsigned int nr_cpus);
 void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsigned int cpu,
 		     enum irq_balance_why reason);
-unsigned int irq_balance_pass(struct irq_balance *bal, const struct irq_balance_settings *set,
-			      u64 now, struct irq_balance_cpu *cpus, unsigned int nr_cpus,
-			      struct irq_balance_irq *irqs, unsigned int nr_irqs);
+unsigned int irq_balance_pass(struct irq_balance *bal, u64 now,
+			      const struct irq_balance_input *in);
 
 #endif /* _KERNEL_IRQ_BALANCE_PLAN_H */

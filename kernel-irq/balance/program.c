@@ -20,8 +20,8 @@
 void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now)
 {
 	*ctx = (struct irq_balance_ctx) {
-		.bal = bal, .set = bal->work->set, .now = now,
-		.nr_irqs = bal->work->nr_irqs, .nr_cpus = bal->work->nr_cpus,
+		.bal = bal, .set = bal->work->in.set, .now = now,
+		.nr_irqs = bal->work->in.nr_irqs, .nr_cpus = bal->work->nr_cpus,
 		.generation = bal->generation,
 	};
 }
@@ -29,13 +29,13 @@ void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, 
 /* The interrupt with that index, in rising order of numbers, NULL behind the last */
 __bpf_kfunc struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index)
 {
-	return index < ctx->nr_irqs ? &ctx->bal->work->irqs[index] : NULL;
+	return index < ctx->nr_irqs ? &ctx->bal->work->in.irqs[index] : NULL;
 }
 
 /* The CPU with that number, NULL behind the last. One that is not possible is not usable. */
 __bpf_kfunc struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu)
 {
-	return cpu < ctx->nr_cpus ? (struct irq_balance_cpu *)&ctx->bal->work->cpus[cpu] : NULL;
+	return cpu < ctx->nr_cpus ? (struct irq_balance_cpu *)&ctx->bal->work->in.cpus[cpu] : NULL;
 }
 
 static struct irq_balance_irq *irq_balance_ctx_find(struct irq_balance_ctx *ctx, u32 irq)
@@ -44,9 +44,9 @@ static struct irq_balance_irq *irq_balance_ctx_find(struct irq_balance_ctx *ctx,
 
 	while (low < high) {
 		i = low + (high - low) / 2;
-		if (ctx->bal->work->irqs[i].irq == irq)
-			return &ctx->bal->work->irqs[i];
-		if (ctx->bal->work->irqs[i].irq < irq)
+		if (ctx->bal->work->in.irqs[i].irq == irq)
+			return &ctx->bal->work->in.irqs[i];
+		if (ctx->bal->work->in.irqs[i].irq < irq)
 			low = i + 1;
 		else
 			high = i;

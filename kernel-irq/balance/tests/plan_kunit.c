@@ -94,8 +94,9 @@ static unsigned int machine_run(struct machine *m, unsigned int ms)
 		for (i = 0; i < m->nr_irqs; i++)
 			m->irqs[i].time += div_u64(m->load[i] * IRQ_BALANCE_CAPACITY,
 						   20 * m->cpus[m->irqs[i].cpu].capacity);
-		irq_balance_pass(&m->bal, &m->set, m->now, m->cpus, MACHINE_CPUS,
-				 m->irqs, m->nr_irqs);
+		irq_balance_pass(&m->bal, m->now, &(struct irq_balance_input) {
+			.set = &m->set, .cpus = m->cpus, .irqs = m->irqs, .nr_irqs = m->nr_irqs,
+		});
 		for (i = 0; i < m->nr_irqs; i++) {
 			moves += m->irqs[i].target != m->irqs[i].cpu;
 			m->irqs[i].cpu = m->irqs[i].target;

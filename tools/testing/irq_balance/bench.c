@@ -93,7 +93,7 @@ static void build_cpus(struct irq_balance_cpu *cpus, unsigned int nr)
 static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
 		bool held, unsigned int allowed, unsigned int rounds, struct figures *fig)
 {
-	struct irq_balance_settings set;
+	struct irq_balance_settings set = IRQ_BALANCE_DEFAULTS;
 	struct irq_balance_cpu *cpus = array(nr_cpus, sizeof(*cpus));
 	struct irq_balance_cpu *cpus0 = array(nr_cpus, sizeof(*cpus));
 	struct irq_balance_irq *irqs = array(nr_irqs, sizeof(*irqs));
@@ -101,12 +101,14 @@ static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
 	struct irq_balance_state *st0 = array(nr_irqs, sizeof(*st));
 	unsigned int longs = BITS_TO_LONGS(nr_cpus);
 	unsigned long *masks = array((size_t)nr_irqs * longs, sizeof(*masks));
+	struct irq_balance_input in = {
+		.set = &set, .cpus = cpus, .irqs = irqs, .nr_irqs = nr_irqs,
+	};
 	struct irq_balance bal = { 0 }, bal0;
 	u64 total = 0, after = 0, *load = array(nr_cpus, sizeof(*load));
 	unsigned int i, round;
 
 	memset(masks, allowed ? 0 : 0xff, (size_t)nr_irqs * longs * sizeof(*masks));
-	set = IRQ_BALANCE_DEFAULTS;
 	irq_balance_init(&bal, array(1, irq_balance_set_work(&bal, NULL, nr_irqs, nr_cpus)),
 			 nr_irqs, nr_cpus);
 	build_cpus(cpus, nr_cpus);
@@ -119,7 +121,7 @@ static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
 			__set_bit(round ? rnd(nr_cpus) : 0, &masks[(size_t)i * longs]);
 		irqs[i].state = &st[i];
 	}
-	irq_balance_pass(&bal, &set, SECOND, cpus, nr_cpus, irqs, nr_irqs);
+	irq_balance_pass(&bal, SECOND, &in);
 	for (i = 0; i < nr_irqs; i++) {
 		/* Heavy interrupts are spread over the numbers; loads in a window of 1 s. */
 		bool is_heavy = (u64)i * heavy / nr_irqs !=
@@ -144,7 +146,7 @@ static void run(unsigned int nr_cpus, unsigned int nr_irqs, unsigned int heavy,
 		memcpy(st, st0, nr_irqs * sizeof(*st));
 		bal = bal0;
 		begun = clock_now();
-		irq_balance_pass(&bal, &set, 2 * SECOND, cpus, nr_cpus, irqs, nr_irqs);
+		irq_balance_pass(&bal, 2 * SECOND, &in);
 		fig->usec = min(fig->usec, (clock_now() - begun) / 100);
 	}
 	for (i = 0; i < nr_cpus; i++)

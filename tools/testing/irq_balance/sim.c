@@ -364,8 +364,9 @@ static void one_pass(struct sim *s, bool kicked)
 	}
 	s->bal.kicked = kicked;
 	s->bal.observe = s->opt->state == SIM_OBSERVE;
-	moves = irq_balance_pass(&s->bal, &s->opt->set, clock_ns(s->now),
-				 s->in_cpus, load->nr_cpus, s->in, load->nr_irqs);
+	moves = irq_balance_pass(&s->bal, clock_ns(s->now), &(struct irq_balance_input) {
+		.set = &s->opt->set, .cpus = s->in_cpus, .irqs = s->in, .nr_irqs = load->nr_irqs,
+	});
 	for (i = 0; i < load->nr_irqs; i++)
 		s->in[i].changed = false;
 	if (s->opt->state == SIM_OBSERVE)

@@ -202,8 +202,9 @@ unsigned int world_pass(struct world *w)
 
 	for (i = 0; i < w->nr_irqs; i++)
 		w->irqs[i].allowed = w->movable[i] ? w->mask[i] : NULL;
-	asked = irq_balance_pass(&w->bal, &w->set, w->now, w->cpus, w->nr_cpus,
-				 w->irqs, w->nr_irqs);
+	asked = irq_balance_pass(&w->bal, w->now, &(struct irq_balance_input) {
+		.set = &w->set, .cpus = w->cpus, .irqs = w->irqs, .nr_irqs = w->nr_irqs,
+	});
 	for (i = 0; i < w->nr_irqs; i++) {
 		struct irq_balance_irq *irq = &w->irqs[i];
 
