@@ -24,16 +24,13 @@
 #define IRQ_LOAD_CARRY_NS	64000000U
 /* Charged time after which a window closes, see irq_load_rises() */
 #define IRQ_LOAD_QUANTUM	2000000U
-/* A sample that is this many times the mean is unusual, unless the one before was, too */
-#define IRQ_LOAD_LONG		4
 
 /* Choice of the events that are timed */
 struct irq_load_sampler {
 	u64	apart;		/* mean time between samples, ns */
 	u32	gap;		/* events from the last sample to the next one, included */
-	u32	stratum;	/* events that the next sample stands for, a power of two */
+	u32	stratum;	/* events that the next sample stands for: 2^n, first 0 */
 	u32	rest;		/* those of them that come after it */
-	u32	missing;	/* events that a sample stood for and that did not come */
 	u32	seed;		/* of a generator of random numbers */
 };
 
@@ -41,7 +38,6 @@ struct irq_load_sampler {
 struct irq_load_series {
 	struct irq_load_sampler	sampler;
 	u32	carry;		/* extrapolated time that is still to be charged, ns */
-	u32	max;		/* longest sample since the last irq_load_take_max(), ns */
 	u64	last;		/* time of the last sample, scaled, ns */
 	u64	stamp;		/* when it was taken */
 	u64	time;		/* cumulative, scaled, ns */
@@ -80,6 +76,7 @@ static inline void irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64
 {
 	u32 place;
 
+	s->stratum = max(s->stratum, 1);
 	if (!s->apart)
 		s->apart = aim;
 	else if (since > s->apart)
@@ -98,7 +95,6 @@ static inline void irq_load_next_sample(struct irq_load_sampler *s, u64 now, u64
 	place = (s->seed >> 16) & (s->stratum - 1);
 	s->gap = s->rest + place + 1;
 	s->rest = s->stratum - 1 - place;
-	s->missing = 0;
 }
 
 /*
@@ -129,7 +125,7 @@ static inline u64 irq_load_scale(u64 time, u32 freq)
  */
 static inline u64 irq_load_usual(u64 time, u64 mean, u64 *before)
 {
-	u64 limit = max(IRQ_LOAD_LONG * mean, *before);
+	u64 limit = max(4 * mean, *before);
 
 	*before = time;
 	return min(time, limit);
@@ -148,7 +144,6 @@ irq_load_take_sample(struct irq_load_series *h, u64 now, u64 delta, u32 freq)
 	WRITE_ONCE(h->time, h->time + irq_load_scale(time, freq));
 	h->stamp = now;
 	h->last = irq_load_scale(delta, freq);
-	h->max = max(h->max, min(delta, U32_MAX));
 }
 
 /*

@@ -2,7 +2,6 @@
 /* KUnit tests of the load map: what is charged to interrupts. Those are real, the chip is not. */
 #include <linux/delay.h>
 #include <linux/irq.h>
-#include <linux/irq_work.h>
 #include <linux/irqdomain.h>
 #include <linux/netdevice.h>
 #include <linux/processor.h>
@@ -11,6 +10,7 @@
 #include <kunit/test.h>
 
 #include "internals.h"
+#include "load_span.h"
 #include "kunit.h"
 
 /* In place of functions of the load map */
@@ -213,8 +213,6 @@ static void load_is_time(struct kunit *test)
 		spent = local_clock() - start;
 		KUNIT_EXPECT_GE(test, charged, 19 * MS);
 		KUNIT_EXPECT_LE(test, charged, spent);
-		KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), us * US);
-		KUNIT_EXPECT_EQ(test, irq_load_take_max(fake->irq), 0);
 		KUNIT_EXPECT_EQ(test, fake_load(fake).soft_ns, 0);
 		KUNIT_EXPECT_EQ(test, fake_load(fake).thread_ns, 0);
 	}
@@ -274,7 +272,7 @@ static void one_long_run_changes_no_mean(struct kunit *test)
 	scoped_guard(raw_spinlock_irqsave, &fake->desc->lock)
 		fake->desc->load_skip = 0;
 	fake_raise(fake, 1);
-	KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), 10 * MS);
+	KUNIT_EXPECT_GE(test, fake->desc->load->hard.last, MS);
 	/* It stands for 40 ms of the last seconds, with four times the mean */
 	KUNIT_EXPECT_LE(test, div64_u64(c->mean_ns, c->mean_nr), before + before / 5);
 }
@@ -294,43 +292,26 @@ static void softirq_is_charged_to_its_raiser(struct kunit *test)
 	expect_near(test, charge(fake, 1000).soft_ns, 500 * MS, 15);
 }
 
-/* One claim too many in fifty takes as much of each run */
-static void claims_are_fine_grained(struct kunit *test)
+/* An interrupt that claims four runs for each that there is: a sample stood for others */
+static void claims_take_no_more_than_there_was(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
-	struct irq_load_vector *v;
 	u64 before;
 
 	guard(migrate)();
-	v = this_cpu_ptr(&irq_load_cpu.vector[TASKLET_SOFTIRQ]);
-	fake->soft_us = 200;
-	fake_raise(fake, 200);
-	before = charge(fake, 100).soft_ns;
-	v->claims = v->runs + v->runs / 50;
-	expect_near(test, charge(fake, 100).soft_ns, before, 4);
-}
-
-/* A sample stood for interrupts that did not come: it claimed runs that there never were */
-static void rare_ones_claim_no_more(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test);
-	struct irq_load_sampler *s = &fake->desc->load->hard.sampler;
-	struct irq_load_vector *v;
-
-	kunit_deactivate_static_stub(test, irq_load_aim);
-	guard(migrate)();
-	v = this_cpu_ptr(&irq_load_cpu.vector[TASKLET_SOFTIRQ]);
-	fake->soft_us = 20;
-	v->claims = v->runs;
-	for (int i = 0; i < 100000 && irq_load_unsampled(s, fake->desc->load_skip) > -32; i++)
-		fake_raise(fake, 1);
-	KUNIT_ASSERT_LE(test, irq_load_unsampled(s, fake->desc->load_skip), -32);
-
-	msleep(IRQ_LOAD_RARE_NS / NSEC_PER_MSEC + 10);
-	fake_load(fake);
-	fake_raise(fake, 1);
-	/* The last runs may not have been counted, at 1024 for each */
-	KUNIT_EXPECT_LE(test, v->claims, v->runs + 8 * 1024);
+	fake->soft_us = 100;
+	fake_raise(fake, 20);
+	before = fake_load(fake).soft_ns;
+	for (int i = 0; i < 400; i++) {
+		scoped_guard(irqsave) {
+			irq_load_claim(BIT(TASKLET_SOFTIRQ), fake->irq, 4);
+			tasklet_schedule(&fake->tasklet);
+		}
+		run_softirqs(fake);
+	}
+	/* 40 ms and not 160, with what claims get before they get less: 16 times 0.4 ms */
+	KUNIT_EXPECT_GE(test, fake_load(fake).soft_ns - before, 36 * MS);
+	KUNIT_EXPECT_LE(test, fake_load(fake).soft_ns - before, 80 * MS);
 }
 
 /* A softirq that has become rare is timed at once, whatever it stood for when it was frequent */
@@ -354,8 +335,8 @@ static void rare_softirqs_are_timed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, this_cpu_read(irq_load_skip[TASKLET_SOFTIRQ]), 0);
 }
 
-/* Each has a part of its time */
-static void raisers_share_a_run(struct kunit *test)
+/* Each is the first of five as often */
+static void first_raiser_is_charged(struct kunit *test)
 {
 	struct fake *fakes[5];
 	u64 before[5], all = 0;
@@ -370,7 +351,7 @@ static void raisers_share_a_run(struct kunit *test)
 	for (int n = 0; n < 100; n++) {
 		scoped_guard(irqsave) {
 			for (int i = 0; i < 5; i++)
-				generic_handle_irq(fakes[i]->irq);
+				generic_handle_irq(fakes[(i + n) % 5]->irq);
 		}
 		for (int i = 0; i < 5; i++)
 			run_softirqs(fakes[i]);
@@ -396,8 +377,7 @@ static void softirq_that_raises_itself_is_charged(struct kunit *test)
 	before = fake_load(fake).soft_ns;
 	fake->again = 399;
 	scoped_guard(irqsave) {
-		irq_load_raised(BIT(TASKLET_SOFTIRQ),
-				&(struct irq_load_cause) { .irq = fake->irq, .weight = 4 });
+		irq_load_claim(BIT(TASKLET_SOFTIRQ), fake->irq, 4);
 		tasklet_schedule(&fake->tasklet);
 	}
 	run_softirqs(fake);
@@ -629,81 +609,39 @@ static void napi_is_charged_to_its_interrupt(struct kunit *test)
 }
 #endif
 
-#ifdef CONFIG_IRQ_BALANCE
-#include "balance/core.h"
-
-static enum irq_balance_mode balancer;
-
-/* The balancer measures, too, and has registered its work */
-static void stop_others(struct kunit *test)
+/* Charges @ns, and whether that is a rise at @now */
+static bool rises(struct irq_load_line *line, s64 ns, u64 now, u32 limit)
 {
-	balancer = irq_balance_get_mode();
-	KUNIT_ASSERT_EQ(test, irq_balance_set_mode(IRQ_BALANCE_OFF), 0);
-}
-
-static void start_others(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, irq_balance_set_mode(balancer), 0);
-}
-#else
-static void stop_others(struct kunit *test) { }
-static void start_others(struct kunit *test) { }
-#endif
-
-static unsigned int kicks;
-
-static void kick(struct irq_work *work)
-{
-	kicks++;
-}
-
-static DEFINE_IRQ_WORK(kick_work, kick);
-
-/* Charges @ns, and whether that kicked at @now */
-static bool charge_kicks(struct irq_load_line *line, s64 ns, u64 now)
-{
-	unsigned int before = kicks;
-
 	atomic64_add(ns, &line->soft);
-	scoped_guard(preempt)
-		irq_load_charged(line, now);
-	irq_work_sync(&kick_work);
-	return kicks != before;
+	return irq_load_has_risen(line, now, limit);
 }
 
-static void rising_load_kicks(struct kunit *test)
+static void rising_load_is_seen(struct kunit *test)
 {
 	/* Sums may wrap around */
 	struct irq_load_line line = { .hard.time = -MS, .window_total = -MS };
+	u32 limit = 100 * MS;
 
-	stop_others(test);
-	irq_load_set_kick(&kick_work, 100 * MS);
 	/* Less than a quantum is nothing, and one in a second not much */
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, MS + MS / 2, MS));
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, MS / 2, SEC));
+	KUNIT_EXPECT_FALSE(test, rises(&line, MS + MS / 2, MS, limit));
+	KUNIT_EXPECT_FALSE(test, rises(&line, MS / 2, SEC, limit));
 	/* One in less than the limit; of all kinds */
-	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 2 * MS, SEC + 99 * MS));
+	KUNIT_EXPECT_TRUE(test, rises(&line, 2 * MS, SEC + 99 * MS, limit));
 	line.thread.time += MS;
 	line.hard.time += MS / 2;
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, MS / 2, SEC + 200 * MS));
+	KUNIT_EXPECT_FALSE(test, rises(&line, MS / 2, SEC + 200 * MS, limit));
 	/* Two in twice the limit are as much */
-	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 4 * MS, SEC + 390 * MS));
+	KUNIT_EXPECT_TRUE(test, rises(&line, 4 * MS, SEC + 390 * MS, limit));
 	/* With half the limit they are not */
-	irq_load_set_kick(&kick_work, 50 * MS);
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, 2 * MS, SEC + 450 * MS));
-	KUNIT_EXPECT_TRUE(test, charge_kicks(&line, 2 * MS, SEC + 490 * MS));
-	/* Time that was given back is charged before anything kicks */
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, -(s64)MS, SEC + 491 * MS));
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, 2 * MS, SEC + 492 * MS));
-	/* Without a limit nothing kicks; the window goes on, for the next limit */
-	irq_load_set_kick(&kick_work, 0);
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, SEC, SEC + 493 * MS));
-	irq_load_set_kick(&kick_work, 50 * MS);
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, 2 * MS, SEC + 593 * MS));
-
-	irq_load_set_kick(NULL, 0);
-	KUNIT_EXPECT_FALSE(test, charge_kicks(&line, SEC, SEC + 594 * MS));
-	start_others(test);
+	limit = 50 * MS;
+	KUNIT_EXPECT_FALSE(test, rises(&line, 2 * MS, SEC + 450 * MS, limit));
+	KUNIT_EXPECT_TRUE(test, rises(&line, 2 * MS, SEC + 490 * MS, limit));
+	/* Time that was given back is charged before anything rises */
+	KUNIT_EXPECT_FALSE(test, rises(&line, -(s64)MS, SEC + 491 * MS, limit));
+	KUNIT_EXPECT_FALSE(test, rises(&line, 2 * MS, SEC + 492 * MS, limit));
+	/* Without a limit nothing does; the window goes on, for the next limit */
+	KUNIT_EXPECT_FALSE(test, rises(&line, SEC, SEC + 493 * MS, 0));
+	KUNIT_EXPECT_FALSE(test, rises(&line, 2 * MS, SEC + 593 * MS, limit));
 }
 
 /* The time of a thread stays when it goes, and the next one starts from nothing */
@@ -737,34 +675,28 @@ static void shared_line_is_one_load(struct kunit *test)
 	free_irq(fake->irq, second);
 	KUNIT_EXPECT_EQ(test, fake->handled, 50);
 	KUNIT_EXPECT_EQ(test, second->handled, 50);
-	KUNIT_EXPECT_GE(test, irq_load_take_max(fake->irq), 400 * US);
 }
 
 /* Nothing moves, and what went on meanwhile is not made up for */
 static void load_stands_still_when_off(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test);
-	struct irq_load_vector *v;
 	struct irq_load before;
 
 	guard(migrate)();
-	v = this_cpu_ptr(&irq_load_cpu.vector[TASKLET_SOFTIRQ]);
-	stop_others(test);
-	irq_load_put();
+	/* Whoever else measures */
+	static_branch_disable(&irq_load_key);
 	before = fake_load(fake);
 	fake->thread_us = 200;
-	irq_load_take_max(fake->irq);
 	KUNIT_EXPECT_EQ(test, charge(fake, 50).thread_ns, 0);
-	KUNIT_EXPECT_EQ(test, irq_load_take_max(fake->irq), 0);
 	KUNIT_EXPECT_EQ(test, fake->handled, 50);
 	fake->thread_us = 0;
-	fake->soft_us = 20;
-	charge(fake, 300);
-	irq_load_get();
+	fake->soft_us = 100;
+	KUNIT_EXPECT_EQ(test, charge(fake, 300).soft_ns, 0);
+	static_branch_enable(&irq_load_key);
 	KUNIT_EXPECT_LT(test, fake_load(fake).thread_ns - before.thread_ns, 5 * MS);
-	charge(fake, 30);
-	KUNIT_EXPECT_LE(test, v->runs, 100 * 1024);
-	start_others(test);
+	/* 3 ms of 33 */
+	KUNIT_EXPECT_LE(test, charge(fake, 30).soft_ns, 15 * MS);
 }
 
 static struct kunit_case irq_load_cases[] = {
@@ -774,10 +706,9 @@ static struct kunit_case irq_load_cases[] = {
 	KUNIT_CASE(stolen_time_is_not_charged),
 	KUNIT_CASE(one_long_run_changes_no_mean),
 	KUNIT_CASE(softirq_is_charged_to_its_raiser),
-	KUNIT_CASE(claims_are_fine_grained),
-	KUNIT_CASE(rare_ones_claim_no_more),
+	KUNIT_CASE(claims_take_no_more_than_there_was),
 	KUNIT_CASE(rare_softirqs_are_timed),
-	KUNIT_CASE(raisers_share_a_run),
+	KUNIT_CASE(first_raiser_is_charged),
 	KUNIT_CASE(softirq_of_a_task_is_base),
 	KUNIT_CASE(thread_is_charged),
 	KUNIT_CASE(sleep_is_not_charged),
@@ -788,7 +719,7 @@ static struct kunit_case irq_load_cases[] = {
 #ifdef CONFIG_IRQ_LOAD_NAPI
 	KUNIT_CASE(napi_is_charged_to_its_interrupt),
 #endif
-	KUNIT_CASE(rising_load_kicks),
+	KUNIT_CASE(rising_load_is_seen),
 	KUNIT_CASE(removed_action_stays_charged),
 	KUNIT_CASE(shared_line_is_one_load),
 	KUNIT_CASE(load_stands_still_when_off),
@@ -804,8 +735,9 @@ static int forget_softirqs(struct kunit *test)
 		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
 			struct irq_load_vector *v = &per_cpu(irq_load_cpu, cpu).vector[nr];
 
-			v->claims = 0;
-			v->runs = 0;
+			v->claim.weight = 0;
+			v->unclaimed = 0;
+			v->most = 0;
 			irq_load_restart(&v->sampler);
 			per_cpu(irq_load_skip, cpu)[nr] = 0;
 		}

@@ -1,75 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU time per interrupt: softirqs. handle_softirqs() counts down the runs of each on this CPU.
- * The one that reaches zero is timed and stands for those since the last one.
+ * CPU time per interrupt: softirqs
  *
- * A run of NET_RX is charged poll by poll, see load_napi.c for the interrupt of an instance. An
- * instance that has none, like the backlog, is charged to the interrupt whose poll scheduled it.
+ * handle_softirqs() counts down the runs of each softirq on this CPU. The run that reaches zero is
+ * timed and stands for those since the last one.
  *
- * Other softirqs are charged by claims. A timed handler, poll or run that raises a softirq
- * claims a run of it for each event that it stands for, and the next run is timed. That stands
- * for as many, or for fewer if there are fewer runs than claims: several interrupts may raise
- * one run. If there are more runs than claims, a part of the sampled ones is charged to no
- * interrupt, or to the one whose thread runs them.
+ * A run of NET_RX is charged poll by poll, to the interrupt of the instance, see load_napi.c.
  *
- * Timers, scheduler and RCU always are the base load of the CPU.
+ * Other softirqs, and polls for which no interrupt is known, are charged by claims. A timed
+ * handler, poll or run that raises a softirq claims a run of it for each event that it stands for.
+ * The next run is timed, and charged to the interrupt as often. One that was pending already is
+ * left to what has raised it first.
+ *
+ * Samples tell what all runs take, claims how much of that is for interrupts. What no claim takes
+ * is the base load of the CPU, or is charged to the interrupt whose thread runs the softirq.
+ * Timers, scheduler and RCU always are base load.
+ *
+ * Data: &irq_load_cpu.vector and the countdown, of this CPU, with interrupts disabled. A line is
+ * charged without a lock, as its softirqs may run anywhere. Callers: handle_softirqs(),
+ * net/core/dev.c, and load_hard.c for what a handler has raised.
  */
-#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/netdevice.h>
 
 #include "internals.h"
+#include "load_span.h"
 
 /* Softirqs that are raised for interrupts; all others are work of the CPU itself */
 #define IRQ_LOAD_RAISED		(BIT(HI_SOFTIRQ) | BIT(NET_TX_SOFTIRQ) | BIT(NET_RX_SOFTIRQ) | \
 				 BIT(BLOCK_SOFTIRQ) | BIT(IRQ_POLL_SOFTIRQ) | BIT(TASKLET_SOFTIRQ))
 
-/*
- * Half of the claims and runs of a softirq are forgotten in this time. In less there are too few
- * samples: each time that the claims fall short of the runs by chance counts as base load.
- */
-#define IRQ_LOAD_HALF_NS	(4ULL * NSEC_PER_SEC)
+/* Claims may ask for so many of the largest more than all runs took */
+#define IRQ_LOAD_SLACK		16
 
-/* Claims are in parts of a run */
-#define IRQ_LOAD_RUN		1024
+/* Taken off the countdown if the next run is requested; the countdown while a run is timed */
+#define IRQ_LOAD_REQUEST	(INT_MAX / 2)
+#define IRQ_LOAD_BUSY		(INT_MAX / 4)
 
-/* NAPI instances that are remembered for the poll that scheduled them */
-#define IRQ_LOAD_CAUSED		4
-
-/* The countdown if the next run is requested, and while a run is being timed */
-#define IRQ_LOAD_REQUESTED	(INT_MIN / 2)
-#define IRQ_LOAD_BUSY		(INT_MAX / 2)
-
-/* A run of a softirq that is timed */
+/* A run of a softirq that is timed. The interrupt of its cause is that of the present poll. */
 struct irq_load_run {
 	struct irq_load_cause	cause;
-	unsigned int		irq;		/* of the last NAPI poll in it, 0: none yet */
-	u32			stands_for;	/* runs, 0: none but those that claimed it */
-	bool			continued;	/* it polls what the run before it has left */
-	u64			own;		/* time for @irq that is still to be charged */
+	struct irq_load_span	span;		/* since it began, or the last poll */
+	struct napi_struct	*napi;		/* that it polls, NULL: none yet */
+	u32			pending;	/* softirqs when the span began */
+	u32			raised;		/* softirqs, for no known interrupt */
+	u64			own;		/* time for the interrupt, still to be charged */
 	u64			other;		/* time for which no interrupt is known */
 	u64			spent;		/* time of all kinds */
-	/* Instances that polls in it have scheduled */
-	struct irq_load_caused {
-		const struct napi_struct	*napi;
-		unsigned int			irq;
-	} caused[IRQ_LOAD_CAUSED];
-	unsigned int		nr_caused;
-	unsigned int		nr_polled;	/* of these, by polls that have ended */
-	u32			raised;		/* softirqs, by polls for no known interrupt */
-	/* When what follows the last poll began */
-	struct irq_load_span	span;
-	u32			pending;
-	unsigned long		irqs;
 };
 
 DEFINE_PER_CPU(int [NR_SOFTIRQS], irq_load_skip);
 DEFINE_PER_CPU(struct irq_load_cause *, irq_load_cause);
-
-static bool irq_load_has_polls(unsigned int nr)
-{
-	return IS_ENABLED(CONFIG_IRQ_LOAD_NAPI) && nr == NET_RX_SOFTIRQ;
-}
 
 /* Charge an interrupt, or the CPU if there is none */
 static void irq_load_charge_soft(unsigned int irq, u64 time, u64 now)
@@ -94,202 +75,123 @@ static void irq_load_charge_soft(unsigned int irq, u64 time, u64 now)
 	time = irq_load_scale(irq_load_extrapolate(&carry, time, since), irq_load_freq());
 	WRITE_ONCE(line->soft_carry, carry);
 	WRITE_ONCE(line->soft_stamp, now);
-	WRITE_ONCE(line->soft_last, time);
 	WRITE_ONCE(line->soft_rate, min(div64_u64(time << 10, since + 1), 1024));
 
 	atomic64_add(time, &line->soft);
 	irq_load_charged(line, now);
 }
 
-/* Before one of them is counted: runs and claims are forgotten at the same pace */
-static void irq_load_forget(struct irq_load_vector *v, u64 now)
+/* Claim the next run of each softirq in @raised, unless another interrupt has */
+void irq_load_claim(u32 raised, unsigned int irq, u32 weight)
 {
-	u64 halves = div_u64(irq_load_since(now, v->halved), IRQ_LOAD_HALF_NS);
+	lockdep_assert_irqs_disabled();
 
-	if (!halves)
-		return;
-	v->runs = halves < 64 ? v->runs >> halves : 0;
-	v->claims = halves < 64 ? v->claims >> halves : 0;
-	v->halved = now;
+	for (raised &= IRQ_LOAD_RAISED; raised && irq && weight; raised &= raised - 1) {
+		unsigned int nr = __ffs(raised);
+		struct irq_load_claim *claim = this_cpu_ptr(&irq_load_cpu.vector[nr].claim);
+
+		if (claim->weight)
+			continue;
+		*claim = (struct irq_load_claim) { irq, weight };
+		this_cpu_sub(irq_load_skip[nr], IRQ_LOAD_REQUEST);
+	}
 }
 
 /*
- * Claim runs of a softirq for an interrupt. Not @sure if another interrupt may have
- * raised it: then those that have claims on it come first.
+ * Charge a run to the interrupt that had claimed it. If claims have asked for more than all runs
+ * took, as for interrupts of a sample that did not come, they get less. What the run has raised
+ * is claimed for the same interrupt: for a softirq that raises itself again and again, one run.
  */
-static void irq_load_claim(unsigned int nr, unsigned int irq, u32 weight, bool sure)
+static void irq_load_charge_claim(struct irq_load_vector *v, const struct irq_load_claim *claim,
+				  const struct irq_load_run *run, u64 now)
 {
-	struct irq_load_vector *v = this_cpu_ptr(&irq_load_cpu.vector[nr]);
-	struct irq_load_claim *claim = v->raiser;
-	int skip;
+	s64 asked = run->other * claim->weight, given;
+	u32 weight = claim->weight;
 
-	if (!irq || !weight)
-		return;
-	for (; claim->weight && claim->irq != irq; claim++) {
-		/* More than that do not come before a run */
-		if (!sure || claim == &v->raiser[IRQ_LOAD_RAISERS - 1])
-			return;
-	}
-	irq_load_forget(v, local_clock_noinstr());
-	/* If it comes again before the run there is still one */
-	v->claims += weight - min(weight, claim->weight);
-	claim->weight = max(weight, claim->weight);
-	claim->irq = irq;
-
-	/* With PREEMPT_RT a run may be timed now, whose countdown is none */
-	skip = this_cpu_read(irq_load_skip[nr]);
-	if (skip >= -1 && skip < IRQ_LOAD_BUSY / 2)
-		v->rest = max(skip, 0);
-	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_REQUESTED);
+	v->most = max((u64)asked, v->most - v->most / 64);
+	given = clamp(v->unclaimed + (s64)(IRQ_LOAD_SLACK * v->most), 0, asked);
+	v->unclaimed -= given;
+	irq_load_charge_soft(claim->irq, given, now);
+	if (given < asked)
+		weight = max(div64_u64(given, run->other), 1);
+	irq_load_claim(run->raised, claim->irq, weight);
 }
-
-static void irq_load_claim_all(u32 raised, unsigned int irq, u32 weight, bool sure)
-{
-	for (raised &= IRQ_LOAD_RAISED; raised; raised &= raised - 1)
-		irq_load_claim(__ffs(raised), irq, weight, sure);
-}
-
-/* A part of @value: what claims leave of runs, or how many runs there are for a claim */
-static u64 irq_load_part(u64 value, u64 part, u64 whole)
-{
-	return whole ? mul_u64_u64_div_u64(value, min(part, whole), whole) : 0;
-}
-
-/*
- * Charge a run, which took @time and has @raised others, to the interrupts that had claimed it
- * when it began. Several that share it have a part each.
- */
-static void irq_load_charge_claims(struct irq_load_vector *v, const struct irq_load_claim *claims,
-				   u64 time, u64 now, u32 raised, bool sure)
-{
-	u32 sum = 0, most = 0;
-	int i;
-
-	for (i = 0; i < IRQ_LOAD_RAISERS; i++) {
-		sum += claims[i].weight;
-		most = max(most, claims[i].weight);
-	}
-	v->claims -= min(v->claims, sum - most);
-
-	for (i = 0; i < IRQ_LOAD_RAISERS && sum; i++) {
-		u64 weight = claims[i].weight, one = weight * min(most, IRQ_LOAD_RUN);
-
-		weight = irq_load_part(div_u64(weight * most, sum), v->runs, v->claims);
-		irq_load_charge_soft(claims[i].irq, time * weight / IRQ_LOAD_RUN, now);
-		/* Past claims make no softirq that raises itself again and again less than a run */
-		irq_load_claim_all(raised, claims[i].irq, max(weight, div_u64(one, sum)), sure);
-	}
-}
-
-/* A sample has claimed @events runs too many: fewer interrupts came than it stood for */
-static void irq_load_unclaim(u32 raised, u32 events)
-{
-	for (raised &= IRQ_LOAD_RAISED; raised && events; raised &= raised - 1) {
-		struct irq_load_vector *v = this_cpu_ptr(&irq_load_cpu.vector[__ffs(raised)]);
-
-		/* Of the claims a part may be forgotten by now */
-		v->claims -= min(v->claims - min(v->claims, v->runs), events * IRQ_LOAD_RUN);
-	}
-}
-
-/* A handler has raised these */
-void irq_load_raised(u32 raised, const struct irq_load_cause *cause)
-{
-	/* See irq_load_timed_schedule() */
-	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
-		raised &= ~BIT(NET_RX_SOFTIRQ);
-	irq_load_unclaim(raised, cause->missing);
-	irq_load_claim_all(raised, cause->irq, cause->weight * IRQ_LOAD_RUN, true);
-}
-
-#ifdef CONFIG_IRQ_LOAD_NAPI
-/* An instance is scheduled on this CPU, with interrupts disabled, while something is timed */
-void irq_load_timed_schedule(struct napi_struct *napi)
-{
-	struct irq_load_cause *cause = this_cpu_read(irq_load_cause);
-	struct irq_load_run *run = cause->run;
-
-	/* Not for what interrupts or preempts it, nor for what a handler demultiplexes */
-	if (cause->task ? in_hardirq() || cause->task != current :
-			  cause->irqs != kstat_cpu_irqs_sum(smp_processor_id()))
-		return;
-	if (run) {
-		run->caused[run->nr_caused++ % IRQ_LOAD_CAUSED] = (struct irq_load_caused) { napi };
-	} else if (napi->dev && cause->irq) {
-		WRITE_ONCE(napi->irq_seen, cause->irq);
-	} else {
-		irq_load_unclaim(BIT(NET_RX_SOFTIRQ), cause->missing);
-		irq_load_claim(NET_RX_SOFTIRQ, cause->irq, cause->weight * IRQ_LOAD_RUN, true);
-	}
-}
-#endif
 
 static void irq_load_run_begin(struct irq_load_run *run)
 {
 	/* An interrupt between these may have raised one: then it is not sure */
-	run->irqs = kstat_cpu_irqs_sum(smp_processor_id());
+	run->cause.irqs = kstat_cpu_irqs_sum(smp_processor_id());
 	barrier();
 	run->pending = local_softirq_pending();
 	irq_load_span_begin(&run->span);
 }
 
-static bool irq_load_run_is_sure(const struct irq_load_run *run)
-{
-	return run->irqs == kstat_cpu_irqs_sum(smp_processor_id());
-}
-
-/* Sampled ones do not stand for those on request: such a run stands for itself */
-static u32 irq_load_run_weight(const struct irq_load_run *run)
-{
-	return max(run->stands_for, 1);
-}
-
 static void irq_load_flush(struct irq_load_run *run, u64 now)
 {
-	irq_load_charge_soft(run->irq, run->own * irq_load_run_weight(run), now);
+	irq_load_charge_soft(run->cause.irq, run->own * run->cause.weight, now);
 	run->own = 0;
 }
 
-/*
- * A poll for @irq, 0: not known, ends; @again: it is to be polled again. Those in a row are
- * charged together.
- */
-static void irq_load_run_end(struct irq_load_run *run, unsigned int irq, bool again, u64 now)
+/* A poll ends, or a run without polls */
+static void irq_load_run_end(struct irq_load_run *run, u64 now)
 {
 	u64 time = irq_load_span_end(&run->span, now);
+	u32 raised = local_softirq_pending() & ~run->pending;
 
+	/* If the instance is to be polled again that is for the same interrupt */
+	if (run->napi && READ_ONCE(run->napi->irq_seen) < 0 && list_empty(&run->napi->poll_list))
+		WRITE_ONCE(run->napi->irq_seen, 0);
 	run->spent += time;
-	if (!irq) {
+	if (!run->cause.irq) {
 		run->other += time;
+		run->raised |= raised;
 		return;
 	}
-	/*
-	 * Instances that the run before has left came in front of those that had scheduled them. In
-	 * a flood of both, packets that another CPU steers here look the same.
-	 */
-	if (!run->irq && run->continued && again) {
-		time += run->other;
-		run->other = 0;
-	}
-	if (run->irq != irq)
-		irq_load_flush(run, now);
-	run->irq = irq;
 	run->own += time;
+	/* Another interrupt, which need not be timed, may have raised all but NET_TX */
+	if (run->cause.irqs != kstat_cpu_irqs_sum(smp_processor_id()))
+		raised &= BIT(NET_TX_SOFTIRQ);
+	irq_load_claim(raised & ~BIT(NET_RX_SOFTIRQ), run->cause.irq, run->cause.weight);
 }
 
-#ifdef CONFIG_IRQ_LOAD_NAPI
-/* net_rx_action() has polled an instance */
+/**
+ * irq_load_timed_schedule - A NAPI instance is scheduled while something is timed
+ * @napi:	the instance, owned by the caller
+ *
+ * Context: interrupts disabled
+ */
+void irq_load_timed_schedule(struct napi_struct *napi)
+{
+	struct irq_load_cause *cause = this_cpu_read(irq_load_cause);
+
+	/* Not for what interrupts or preempts it, nor for what a handler demultiplexes */
+	if (cause->task ? in_hardirq() || cause->task != current :
+			  cause->irqs != kstat_cpu_irqs_sum(smp_processor_id()))
+		return;
+	if (!cause->run && napi->dev && cause->irq)
+		WRITE_ONCE(napi->irq_seen, cause->irq);
+	else if (!cause->run)
+		irq_load_claim(BIT(NET_RX_SOFTIRQ), cause->irq, cause->weight);
+	else if (!irq_load_napi_irq(napi))
+		WRITE_ONCE(napi->irq_seen, -(int)cause->irq);
+}
+
+/**
+ * irq_load_timed_poll - net_rx_action() is going to poll an instance while something is timed
+ * @napi:	the instance, owned by the caller
+ *
+ * What the run did since the poll before is charged with that. Polls in a row for one interrupt
+ * are charged together.
+ *
+ * Context: softirq, interrupts enabled
+ */
 void irq_load_timed_poll(struct napi_struct *napi)
 {
 	u64 now = local_clock_noinstr();
-	bool again = !list_empty(&napi->poll_list);
 	struct irq_load_cause *cause;
 	struct irq_load_run *run;
-	unsigned int irq, i;
-	u32 raised;
+	unsigned int irq;
 
-	if (!irq_load_napi_irq(napi) && again)
-		irq_load_napi_guess(napi);
 	/* With PREEMPT_RT it may be of a task that was preempted: that cannot end now */
 	guard(irqsave)();
 	cause = this_cpu_read(irq_load_cause);
@@ -297,30 +199,16 @@ void irq_load_timed_poll(struct napi_struct *napi)
 	if (!run || cause->task != current)
 		return;
 
-	irq = irq_load_napi_irq(napi);
-	for (i = 0; i < IRQ_LOAD_CAUSED && !irq; i++) {
-		if (run->caused[i].napi == napi) {
-			irq = run->caused[i].irq;
-			run->caused[i].napi = NULL;
-		}
-	}
-	for (; run->nr_polled != run->nr_caused; run->nr_polled++)
-		run->caused[run->nr_polled % IRQ_LOAD_CAUSED].irq = irq;
-	irq_load_run_end(run, irq, again, now);
-	raised = local_softirq_pending() & ~run->pending & ~BIT(NET_RX_SOFTIRQ);
-	/* Another interrupt, which need not be timed, may have raised all but NET_TX */
-	if (!irq_load_run_is_sure(run))
-		raised &= BIT(NET_TX_SOFTIRQ);
-	if (!irq)
-		run->raised |= raised;
-	irq_load_claim_all(raised, irq, irq_load_run_weight(run) * IRQ_LOAD_RUN, true);
-	irq_load_run_begin(run);
-}
-#endif
-
-static u64 irq_load_vector_aim(unsigned int nr)
-{
-	return irq_load_has_polls(nr) ? IRQ_LOAD_POLL_NS : IRQ_LOAD_BASE_NS;
+	/* What the run did before its first poll belongs to that */
+	if (run->napi)
+		irq_load_run_end(run, now);
+	irq = irq_load_napi_irq(napi) ?: -READ_ONCE(napi->irq_seen);
+	if (irq != cause->irq)
+		irq_load_flush(run, now);
+	cause->irq = irq;
+	if (run->napi)
+		irq_load_run_begin(run);
+	run->napi = napi;
 }
 
 /*
@@ -336,7 +224,7 @@ static void irq_load_restart_rare(struct irq_load_cpu *c, u64 now)
 
 		/* It will be timed, or is being timed */
 		if (skip <= 0 || skip >= IRQ_LOAD_BUSY / 2 ||
-		    irq_load_since(now, v->sampled) < 4 * irq_load_vector_aim(nr))
+		    irq_load_since(now, v->sampled) < 4 * IRQ_LOAD_BASE_NS)
 			continue;
 		runs = irq_load_unsampled(&v->sampler, skip);
 		irq_load_restart(&v->sampler);
@@ -369,33 +257,26 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	struct irq_load_cpu *c = this_cpu_ptr(&irq_load_cpu);
 	struct irq_load_vector *v = &c->vector[nr];
 	struct irq_load_run run = { .cause.task = current, .cause.run = &run };
-	struct irq_load_claim claims[IRQ_LOAD_RAISERS];
-	bool claimed;
-	u32 runs;
+	struct irq_load_claim claim;
+	bool sampled;
 	int rest;
 	u64 now;
 
-	/* With PREEMPT_RT another run may come in between: that stands for some of these */
+	/*
+	 * An interrupt may raise it again from now on. With PREEMPT_RT others may run in the middle
+	 * of it: they are not to be timed, too.
+	 */
 	scoped_guard(irqsave) {
-		runs = kstat_softirqs_cpu(nr, smp_processor_id()) - v->runs_seen;
-		v->runs_seen += runs;
+		claim = v->claim;
+		v->claim.weight = 0;
+		rest = this_cpu_read(irq_load_skip[nr]);
+		this_cpu_write(irq_load_skip[nr], IRQ_LOAD_BUSY);
 	}
-	if (this_cpu_read(irq_load_skip[nr]) >= -1)
-		run.stands_for = v->sampler.stratum;
-	/* With PREEMPT_RT others may run in the middle of it: not to be timed, too */
-	this_cpu_write(irq_load_skip[nr], IRQ_LOAD_BUSY);
-	claimed = v->raiser[0].weight;
-	rest = v->rest;
-	/* An interrupt may raise it again from now on */
-	if (claimed) {
-		guard(irqsave)();
-		memcpy(claims, v->raiser, sizeof(claims));
-		memset(v->raiser, 0, sizeof(claims));
-	}
-	if (irq_load_has_polls(nr)) {
-		run.continued = napi_polls_left();
+	sampled = rest >= -1;
+	/* Samples do not stand for runs on request: each of those stands for itself */
+	run.cause.weight = sampled ? v->sampler.stratum : 1;
+	if (nr == NET_RX_SOFTIRQ)
 		this_cpu_write(irq_load_cause, &run.cause);
-	}
 
 	/* This function is cold: keep as much of it as possible out of the span */
 	irq_load_run_begin(&run);
@@ -405,58 +286,33 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	/* No interrupt may raise it while claims are settled */
 	guard(irqsave)();
 	/* With PREEMPT_RT another run may have taken its place, with the last polls */
-	if (this_cpu_cmpxchg(irq_load_cause, &run.cause, NULL) != &run.cause)
-		irq_load_run_end(&run, 0, false, now);
-	else
-		irq_load_run_end(&run, run.irq, false, now);
+	if (this_cpu_cmpxchg(irq_load_cause, &run.cause, NULL) != &run.cause) {
+		irq_load_flush(&run, now);
+		run.cause.irq = 0;
+	}
+	irq_load_run_end(&run, now);
 	irq_load_flush(&run, now);
 	c->soft_ns += run.spent;
 	v->timed++;
 
-	/* Of NET_RX those count that polled an instance without interrupt */
-	if (irq_load_has_polls(nr))
-		runs = run.other ? irq_load_run_weight(&run) : 0;
-	irq_load_forget(v, now);
-	v->runs += (u64)runs * IRQ_LOAD_RUN;
-	if (claimed)
-		irq_load_charge_claims(v, claims, run.other, now,
-				       run.raised | (local_softirq_pending() & ~run.pending),
-				       irq_load_run_is_sure(&run));
-
-	/* Those that are not timed are like these, not like those timed on request */
-	if (run.stands_for) {
-		u64 left = v->runs - min(v->runs, v->claims);
-		u64 since = irq_load_since(now, v->sampled);
-
-		left = irq_load_part(run.other * run.stands_for, left, v->runs);
+	v->unclaimed += min(run.other * run.cause.weight, irq_load_since(now, v->sampled));
+	if (claim.weight)
+		irq_load_charge_claim(v, &claim, &run, now);
+	/* Runs that are not timed are like these, not like those timed on request */
+	if (sampled) {
 		irq_load_charge_soft(BIT(nr) & IRQ_LOAD_RAISED ? irq_load_raising_thread() : 0,
-				     min(left, since), now);
+				     max(v->unclaimed, 0), now);
+		v->unclaimed = min(v->unclaimed, 0);
 		v->mean += ((s64)irq_load_usual(run.spent, v->mean, &v->last) - (s64)v->mean) / 8;
-		irq_load_next_sample(&v->sampler, now, since,
-				     irq_load_aim(irq_load_vector_aim(nr)));
+		irq_load_next_sample(&v->sampler, now, irq_load_since(now, v->sampled),
+				     irq_load_aim(nr == NET_RX_SOFTIRQ ? IRQ_LOAD_POLL_NS :
+									 IRQ_LOAD_BASE_NS));
 		v->sampled = now;
 		rest = v->sampler.gap - 1;
+	} else {
+		rest += IRQ_LOAD_REQUEST + 1;
 	}
 	/* An interrupt may have come meanwhile and request the next run */
-	if (this_cpu_read(irq_load_skip[nr]) > 0)
-		this_cpu_write(irq_load_skip[nr], rest);
-	else
-		v->rest = rest;
+	this_cpu_write(irq_load_skip[nr], v->claim.weight ? rest - IRQ_LOAD_REQUEST : rest);
 	irq_load_restart_rare(c, now);
-}
-
-/* Before measuring begins: the time until then is not made up for */
-void irq_load_softirq_start(void)
-{
-	unsigned int cpu, nr;
-
-	for_each_possible_cpu(cpu) {
-		struct irq_load_cpu *c = per_cpu_ptr(&irq_load_cpu, cpu);
-
-		for (nr = 0; nr < NR_SOFTIRQS; nr++) {
-			c->vector[nr].runs_seen = kstat_softirqs_cpu(nr, cpu);
-			irq_load_restart(&c->vector[nr].sampler);
-			per_cpu(irq_load_skip[nr], cpu) = 0;
-		}
-	}
 }

@@ -109,7 +109,7 @@ static void collect_cpus(struct irq_balance_map *map)
 		struct irq_balance_cpu *c = &map->cpus[cpu];
 
 		/* Not with its tick, which each CPU has, and the entry of interrupts */
-		c->time = atomic64_read(&per_cpu(irq_load_cpu, cpu).base);
+		c->time = irq_load_base(cpu);
 		if (cpu_online(cpu))
 			collect_topology(c, cpu);
 		if (c->usable != cpumask_test_cpu(cpu, &map->usable)) {
@@ -274,10 +274,8 @@ static u64 toll_of(struct irq_desc *desc, u64 now)
  */
 static bool is_collected(struct irq_desc *desc, bool review)
 {
-	/* A change meanwhile is seen by the next pass, or review */
-	bool came = data_race(desc->action && desc->tot_count);
-
-	if (READ_ONCE(desc->load->seen.cpu) >= nr_cpu_ids && !(review && came))
+	if (READ_ONCE(desc->load->seen.cpu) >= nr_cpu_ids &&
+	    !(review && data_race(desc->action && desc->tot_count)))
 		return false;
 	return irq_balance_alloc(desc);
 }
@@ -300,7 +298,7 @@ static void collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 
 	irq->cpu = load_cpu(desc, &load);
 	irq->soft = load.soft_ns;
 	irq->thread = load.thread_ns;
-	irq->time = load.time_ns + load.soft_ns + load.thread_ns;
+	irq->time = irq_load_total(&load);
 	if (irq->cpu < nr_cpu_ids)
 		per_cpu(irq_balance_realtime.threads, irq->cpu) +=
 			irq_load_since(load.thread_ns, entry->thread);
