@@ -46,7 +46,6 @@
 #include "load_span.h"
 
 static DEFINE_MUTEX(irq_load_mutex);
-static unsigned int irq_load_users;
 
 /**
  * irq_load_clock_is_good - Whether what is measured can be trusted
@@ -80,11 +79,9 @@ void irq_load_get(void)
 {
 	guard(mutex)(&irq_load_mutex);
 
-	if (!irq_load_users) {
+	if (!static_key_enabled(&irq_load_key))
 		irq_load_calibrate();
-		static_branch_enable(&irq_load_key);
-	}
-	irq_load_users++;
+	static_branch_inc(&irq_load_key);
 }
 
 /**
@@ -94,8 +91,5 @@ void irq_load_get(void)
  */
 void irq_load_put(void)
 {
-	guard(mutex)(&irq_load_mutex);
-
-	if (!--irq_load_users)
-		static_branch_disable(&irq_load_key);
+	static_branch_dec(&irq_load_key);
 }

@@ -48,6 +48,7 @@ struct irq_load_line {
 	int			thread_skip;	/* R: until one is timed */
 	atomic64_t		soft;		/* A: softirq time, cumulative, scaled */
 	u64			soft_stamp;	/* R: when softirq time was last charged */
+	u64			soft_last;	/* R: how much that was */
 	u32			soft_rate;	/* R: for each 1024 ns since the one before */
 	u32			soft_carry;	/* R: softirq time that is still to be charged */
 	struct irq_load		seen;		/* D: highest times a reader saw; R: cpu, charges */

@@ -20,23 +20,20 @@ static int irq_load_show(struct seq_file *m, void *unused)
 	while ((desc = irq_load_next_desc(desc))) {
 		scoped_guard(raw_spinlock_irq, &desc->lock)
 			irq_load_peek(desc, &load);
-		/* Nothing was charged */
-		if (load.cpu >= nr_cpu_ids)
-			continue;
-		seq_printf(m, "%3u %3u %13llu %13llu %13llu\n", irq_desc_get_irq(desc),
-			   load.cpu, load.time_ns, load.soft_ns, load.thread_ns);
+		/* Something was charged */
+		if (load.cpu < nr_cpu_ids)
+			seq_printf(m, "%3u %3u %13llu %13llu %13llu\n", irq_desc_get_irq(desc),
+				   load.cpu, load.time_ns, load.soft_ns, load.thread_ns);
 	}
 	return 0;
 }
 
 static int irq_load_open(struct inode *inode, struct file *file)
 {
-	int ret;
+	int ret = single_open(file, irq_load_show, NULL);
 
-	irq_load_get();
-	ret = single_open(file, irq_load_show, NULL);
-	if (ret)
-		irq_load_put();
+	if (!ret)
+		irq_load_get();
 	return ret;
 }
 

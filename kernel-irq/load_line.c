@@ -89,12 +89,12 @@ bool irq_load_has_risen(struct irq_load_line *line, u64 now, u32 limit)
 void irq_load_charged(struct irq_load_line *line, u64 now)
 {
 	struct irq_work *work = READ_ONCE(irq_load_kick);
-	bool first = READ_ONCE(line->seen.cpu) >= nr_cpu_ids;
 
+	if (work && (irq_load_has_risen(line, now, READ_ONCE(irq_load_limit)) ||
+		     READ_ONCE(line->seen.cpu) >= nr_cpu_ids))
+		irq_work_queue(work);
 	WRITE_ONCE(line->seen.cpu, smp_processor_id());
 	WRITE_ONCE(line->seen.charges, READ_ONCE(line->seen.charges) + 1);
-	if (work && (irq_load_has_risen(line, now, READ_ONCE(irq_load_limit)) || first))
-		irq_work_queue(work);
 }
 
 /* Time of a series; if it has become rare the next is timed: it must not stand for hundreds */
@@ -127,9 +127,10 @@ void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 
 	lockdep_assert_held(&desc->lock);
 
-	/* Softirqs go on as they did at last, until the next sample is due */
-	soft = min(irq_load_since(now, READ_ONCE(line->soft_stamp)), IRQ_LOAD_SAMPLE_NS);
-	soft = atomic64_read(&line->soft) + (soft * READ_ONCE(line->soft_rate) >> 10);
+	/* Softirqs go on as they did at last, for as much as was charged then */
+	soft = min(irq_load_since(now, READ_ONCE(line->soft_stamp)), NSEC_PER_SEC);
+	soft = atomic64_read(&line->soft) +
+	       min(soft * READ_ONCE(line->soft_rate) >> 10, READ_ONCE(line->soft_last));
 
 	/* The next samples may find that this was too much */
 	irq_load_advance(&line->seen.time_ns,

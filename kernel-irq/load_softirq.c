@@ -75,6 +75,7 @@ static void irq_load_charge_soft(unsigned int irq, u64 time, u64 now)
 	time = irq_load_scale(irq_load_extrapolate(&carry, time, since), irq_load_freq());
 	WRITE_ONCE(line->soft_carry, carry);
 	WRITE_ONCE(line->soft_stamp, now);
+	WRITE_ONCE(line->soft_last, time);
 	WRITE_ONCE(line->soft_rate, min(div64_u64(time << 10, since + 1), 1024));
 
 	atomic64_add(time, &line->soft);

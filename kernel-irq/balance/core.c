@@ -337,7 +337,6 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 		wake_up_process(irq_balance_task);
 	return 0;
 }
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_set_mode, "balance_torture");
 
 /*
  * Make a pass now, for which no deviation is assumed and no interrupt rests. The thread

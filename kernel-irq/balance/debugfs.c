@@ -3,13 +3,10 @@
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/init.h>
-#include <linux/irq.h>
 #include <linux/seq_file.h>
 
-#include "../internals.h"
-#include "collect.h"
 #include "core.h"
-#include "plan.h"
+#include "state.h"
 
 static int stats_show(struct seq_file *m, void *unused)
 {
@@ -46,56 +43,12 @@ static int cpus_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(cpus);
 
-static void irqs_show_one(struct seq_file *m, struct irq_desc *desc, const struct cpumask *usable)
-{
-	const struct irq_balance_entry *entry = irq_balance_peek(desc);
-	const char *word;
-	struct irq_load load;
-
-	scoped_guard(raw_spinlock_irq, &desc->lock) {
-		irq_load_peek(desc, &load);
-		word = irq_balance_word(desc, usable);
-	}
-	/* Nothing was charged */
-	if (load.cpu >= nr_cpu_ids)
-		return;
-
-	seq_printf(m, "%3u %3u %-12s %13llu %13llu %13llu %13llu ",
-		   irq_desc_get_irq(desc), load.cpu, word, entry ? entry->state.load.mean : 0,
-		   load.time_ns, load.soft_ns, load.thread_ns);
-	if (entry && entry->state.planned && !irq_balance_moves())
-		seq_printf(m, "%s CPU%u\n", irq_balance_why_name(entry->state.planned),
-			   entry->state.target);
-	else
-		seq_puts(m, "-\n");
-}
-
-static int irqs_show(struct seq_file *m, void *unused)
-{
-	cpumask_var_t usable __free(free_cpumask_var) = CPUMASK_VAR_NULL;
-	struct irq_desc *desc = NULL;
-
-	if (!alloc_cpumask_var(&usable, GFP_KERNEL))
-		return -ENOMEM;
-	irq_balance_refresh();
-	irq_balance_usable_cpus(usable);
-	/* A pass writes what is shown */
-	guard(mutex)(&irq_balance_pass_mutex);
-
-	seq_puts(m, "irq cpu status load_ns_per_s time_ns soft_ns thread_ns proposal\n");
-	while ((desc = irq_load_next_desc(desc)))
-		irqs_show_one(m, desc, usable);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(irqs);
-
 static int __init irq_balance_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("irq_balance", NULL);
 
 	debugfs_create_file("stats", 0444, dir, NULL, &stats_fops);
 	debugfs_create_file("cpus", 0444, dir, NULL, &cpus_fops);
-	debugfs_create_file("irqs", 0400, dir, NULL, &irqs_fops);
 	return 0;
 }
 late_initcall(irq_balance_debugfs_init);

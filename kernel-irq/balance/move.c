@@ -160,7 +160,6 @@ const struct cpumask *irq_balance_mask(struct irq_desc *desc)
 		return irq_desc_get_pending_mask(desc);
 	return irq_data_get_affinity_mask(&desc->irq_data);
 }
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_mask, "balance_torture");
 
 /* Whether CPU isolation leaves @cpu to the balancer. A cpuset partition may be made at any time. */
 bool irq_balance_is_housekeeping(unsigned int cpu)
@@ -263,7 +262,6 @@ int irq_balance_move(struct irq_desc *desc, unsigned int cpu)
 	}
 	return b->error;
 }
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_move, "balance_torture");
 
 /**
  * irq_balance_move_masked - Do the balancer's pending move
@@ -330,7 +328,6 @@ int irq_balance_move_result(struct irq_desc *desc)
 	desc->balance->error = 0;
 	return ret;
 }
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_move_result, "balance_torture");
 
 /* Cancel the balancer's pending move */
 void irq_balance_cancel(struct irq_desc *desc)

@@ -10,13 +10,14 @@
  * 2. First, an interrupt that may not stay on its CPU goes to the CPU that is lowest with it,
  *    and one that is far from its device comes back to a nearer CPU if that ends at or below 70 %.
  * 3. Then the busiest CPU makes a *step*: (a) one of its interrupts moves; or (b) one moves, and
- *    up to eight lighter ones leave its new CPU for any others; or (c) several move, as each
+ *    up to six lighter ones leave its new CPU for any others; or (c) several move, as each
  *    gains too little alone.
  * 4. A step is worth it if every CPU that it touches ends at least the *price* below what the
  *    busiest one had; the first kind that has one is used, of its steps the one that ends
  *    lowest, and within half a per cent of a CPU the one that moves the lightest interrupt.
- * 5. The price is ``min_gain`` of that load (a quarter more of it for kind b) and the IPIs of
- *    redirected interrupts; the first step of a pass has to gain the error of the loads, too.
+ * 5. The price is ``min_gain`` of that load (for kind b 3/16 of it more, and 1/16 for each that
+ *    gives way) and the IPIs of redirected interrupts; the first step of a pass has to gain the
+ *    error of the loads, too.
  * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from
  *    then on kind (b) is not used, and a CPU at or below 80 % has to gain a quarter of its load.
  * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours if what they weigh
@@ -51,10 +52,16 @@
 #define LITTLE		2U
 
 /* Most interrupts that give way to one */
-#define GIVE_WAY	8U
+#define GIVE_WAY	6U
 
-/* CPUs that a pass looks at before it tries no more to have others give way */
-#define EFFORT		16384U
+/* What a step costs in which others give way, in sixteenths of the price, and one for each */
+#define WAY_PARTS	19U
+
+/*
+ * CPUs that a pass looks at before it tries no more to have others give way; and as many before it
+ * separates no more neighbours
+ */
+#define EFFORT		4096U
 
 /* An interrupt comes back to a nearer CPU that ends with at most this, ns/s */
 #define COME_BACK	(IRQ_BALANCE_NEARLY_FULL / 8 * 7)
@@ -251,15 +258,21 @@ static u64 price(const struct irq_balance_work *w, u32 from)
 									    least;
 }
 
-/* A step from here has to gain so many quarters of the price */
-static void begin(struct irq_balance_work *w, u32 from, u32 quarters)
+/* The step has to gain so many sixteenths of the price */
+static void demand(struct irq_balance_work *w, u32 parts)
+{
+	w->least = w->price * parts / 16;
+	w->limit = w->before - min(w->before, w->least);
+}
+
+static void begin(struct irq_balance_work *w, u32 from, u32 parts)
 {
 	w->from = from;
 	w->own = w->slots[from].load;
 	w->before = load_with(w, from, 0);
 	w->variance = w->slots[from].variance;
-	w->least = price(w, from) * quarters / 4;
-	w->limit = w->before - min(w->before, w->least);
+	w->price = price(w, from);
+	demand(w, parts);
 	w->noise = false;
 	w->nr_trail = 0;
 }
@@ -353,6 +366,7 @@ static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *
 	u32 to, where = 0;
 
 	while (load_with(w, cpu, 0) > w->limit && w->nr_trail <= GIVE_WAY) {
+		demand(w, WAY_PARTS + w->nr_trail);
 		excess = load_with(w, cpu, 0) - w->limit;
 		next = NULL;
 		/* The lightest that suffices, or else the heaviest */
@@ -396,6 +410,7 @@ static bool try_way(struct irq_balance_work *w)
 				where = cpu;
 			}
 			take_back(w);
+			demand(w, WAY_PARTS + 1);
 		}
 	}
 	if (!best)
@@ -407,13 +422,13 @@ static bool try_way(struct irq_balance_work *w)
 /* Makes a step that relieves a CPU; returns whether there is one that is worth it */
 static bool relieve(struct irq_balance_work *w, u32 from)
 {
-	begin(w, from, 4);
+	begin(w, from, 16);
 	if (try_one(w, true))
 		return true;
-	begin(w, from, 5);
+	begin(w, from, WAY_PARTS + 1);
 	if (!w->done && w->nr_moved + GIVE_WAY < IRQ_BALANCE_MOVES_MAX && try_way(w))
 		return true;
-	begin(w, from, 4);
+	begin(w, from, 16);
 	while (load_with(w, from, 0) > w->limit && w->nr_moved < IRQ_BALANCE_MOVES_MAX &&
 	       w->nr_trail < IRQ_BALANCE_MOVES_MAX && try_one(w, false))
 		;
@@ -427,8 +442,9 @@ static bool relieve(struct irq_balance_work *w, u32 from)
 /* The same for one that has busy neighbours */
 static bool separate(struct irq_balance_work *w, u32 from)
 {
-	begin(w, from, 5);
-	return try_one(w, true);
+	begin(w, from, 20);
+	/* Alone it would have its own load */
+	return w->before - w->own >= w->least && try_one(w, true);
 }
 
 /* The busiest CPU that has an item and is not done */
@@ -440,8 +456,8 @@ static u32 busiest(struct irq_balance_work *w)
 	w->lowest = ~0ULL;
 	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
 		w->lowest = min(w->lowest, w->slots[cpu].load);
-		if (hlist_empty(&w->slots[cpu].items) || w->slots[cpu].done ||
-		    w->slots[cpu].load <= most)
+		if (w->slots[cpu].load <= most || w->slots[cpu].done ||
+		    hlist_empty(&w->slots[cpu].items))
 			continue;
 		most = w->slots[cpu].load;
 		found = cpu;
@@ -486,7 +502,7 @@ static void make_steps(struct irq_balance_work *w,
 			continue;
 		}
 		/* The busiest one is separated first, once its load is known */
-		if (w->company && w->noise)
+		if (w->company && (w->noise || w->spent >= EFFORT))
 			break;
 		w->slots[cpu].done = true;
 		w->done = true;
@@ -512,5 +528,6 @@ void irq_balance_place(struct irq_balance_work *w)
 	place_strays(w);
 	make_steps(w, relieve);
 	w->company = true;
+	w->spent = 0;
 	make_steps(w, separate);
 }

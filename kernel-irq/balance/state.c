@@ -2,7 +2,6 @@
 /* Interrupt balancing: the state that all of it shares, and the bell that wakes the thread */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
-#include <linux/export.h>
 #include <linux/irq.h>
 #include <linux/irq_work.h>
 #include <linux/sched/clock.h>
@@ -16,7 +15,6 @@ DEFINE_MUTEX(irq_balance_pass_mutex);
 struct irq_balance_map irq_balance_map;
 struct irq_balance_settings irq_balance_settings = IRQ_BALANCE_DEFAULTS;
 enum irq_balance_mode irq_balance_mode;
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_mode, "balance_torture");
 const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
 
 struct irq_balance_bell irq_balance_bell = {
@@ -36,7 +34,6 @@ struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc)
 	}
 	return irq_balance_entry_of(desc);
 }
-EXPORT_SYMBOL_FOR_MODULES(irq_balance_alloc, "balance_torture");
 
 /* Whether moves are made. The times of a clock that has become unstable cannot be trusted. */
 bool irq_balance_moves(void)

@@ -127,6 +127,7 @@ static struct irq_desc *to_desc(struct kobject *kobj)
 static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	cpumask_var_t usable __free(free_cpumask_var) = CPUMASK_VAR_NULL;
+	const struct irq_balance_entry *entry = irq_balance_peek(to_desc(kobj));
 	const char *word;
 
 	if (!alloc_cpumask_var(&usable, GFP_KERNEL))
@@ -134,6 +135,9 @@ static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *
 	irq_balance_usable_cpus(usable);
 	scoped_guard(raw_spinlock_irq, &to_desc(kobj)->lock)
 		word = irq_balance_word(to_desc(kobj), usable);
+	/* What is proposed, and not made */
+	if (entry && READ_ONCE(entry->state.planned) && !irq_balance_moves())
+		return sysfs_emit(buf, "%s CPU%u\n", word, READ_ONCE(entry->state.target));
 	return sysfs_emit(buf, "%s\n", word);
 }
 

@@ -16,6 +16,7 @@
 
 #include "../../internals.h"
 #include "../../kunit.h"
+#include "../collect.h"
 #include "../config.h"
 #include "../core.h"
 #include "balancer_off.h"
@@ -428,6 +429,41 @@ static void busy_is_not_retried_at_entry(struct kunit *test)
 }
 
 /* A user's list holds for what is requested later, too */
+static const char *fake_word(struct fake *fake)
+{
+	guard(raw_spinlock_irqsave)(&fake->desc->lock);
+	return irq_balance_word(fake->desc, cpu_online_mask);
+}
+
+/* A mask of one CPU is the driver's as long as it is what the driver wants */
+static void mask_of_driver_has_its_word(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	const struct cpumask *wanted = cpumask_of(other_cpu(fake));
+
+	KUNIT_EXPECT_EQ(test, irq_set_affinity_and_hint(fake->irq, wanted), 0);
+	KUNIT_EXPECT_STREQ(test, fake_word(fake), "driver");
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(other_cpu(fake))), 0);
+	KUNIT_EXPECT_STREQ(test, fake_word(fake), "pinned");
+	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpu_online_mask), 0);
+	KUNIT_EXPECT_STREQ(test, fake_word(fake), "movable");
+	KUNIT_EXPECT_EQ(test, irq_update_affinity_hint(fake->irq, NULL), 0);
+}
+
+/* What is pending goes with the handler, and who comes next is new */
+static void next_owner_starts_anew(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_deferred_chip);
+
+	WRITE_ONCE(fake->desc->load->seen.cpu, 0);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
+	free_irq(fake->irq, fake);
+	KUNIT_EXPECT_FALSE(test, irqd_has_set(&fake->desc->irq_data, IRQD_BALANCE_PENDING));
+	KUNIT_EXPECT_GE(test, fake->desc->load->seen.cpu, nr_cpu_ids);
+	KUNIT_ASSERT_EQ(test, 0,
+			request_irq(fake->irq, fake_handler, IRQF_NO_THREAD, "fake", fake));
+}
+
 static void banned_ones_stay(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test, &fake_direct_chip);
@@ -801,6 +837,8 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(isolation_stops_a_move),
 	KUNIT_CASE(never_outside_the_mask),
 	KUNIT_CASE(busy_is_not_retried_at_entry),
+	KUNIT_CASE(mask_of_driver_has_its_word),
+	KUNIT_CASE(next_owner_starts_anew),
 	KUNIT_CASE(banned_ones_stay),
 	KUNIT_CASE(chips_that_overwrite_the_mask),
 	KUNIT_CASE(fixed_ones_stay),

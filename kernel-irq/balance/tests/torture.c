@@ -38,23 +38,24 @@
 #include "../core.h"
 #include "torture.h"
 
-MODULE_DESCRIPTION("Torture test of the interrupt balancer");
-MODULE_LICENSE("GPL");
+/* Writable: a run has the values that it begins with */
+#define bt_param(type, name, init, text)	\
+	static type name = init;		\
+	module_param(name, type, 0644);		\
+	MODULE_PARM_DESC(name, text)
 
-torture_param(int, nr_sources, 0, "Number of interrupts, 0: two per CPU");
-torture_param(int, rate, 500, "Interrupts per second of each");
-torture_param(int, cost_us, 20, "Time in a handler (us)");
-torture_param(int, move_us, 1000, "Time between two moves of each interrupt (us)");
-torture_param(int, write_us, 5000, "Time between two writes of a mask (us), 0: none");
-torture_param(int, onoff_ms, 100, "Time between two CPU hotplug operations (ms), 0: none");
-torture_param(int, request_ms, 10, "Time between two changes of handlers (ms), 0: none");
-torture_param(int, mode_ms, 500, "Time between two switches of the balancer (ms), 0: none");
-torture_param(bool, napi, true, "Whether every third interrupt schedules NAPI");
-torture_param(int, timeout_ms, 5000, "Time after which an interrupt is late, ten of it: lost (ms)");
-torture_param(int, stat_interval, 60, "Time between two statistics (s), 0: none");
-torture_param(int, shutdown_secs, 0, "Time after which to power off (s), 0: never");
-torture_param(int, break_rule, 0, "Rule to break, to see that it is noticed, 0: none");
-torture_param(int, verbose, 0, "Enable verbose debugging printk()s");
+bt_param(int, nr_sources, 0, "Number of interrupts, 0: two per CPU");
+bt_param(int, rate, 500, "Interrupts per second of each");
+bt_param(int, cost_us, 20, "Time in a handler (us)");
+bt_param(int, move_us, 1000, "Time between two moves of each interrupt (us)");
+bt_param(int, write_us, 5000, "Time between two writes of a mask (us), 0: none");
+bt_param(int, onoff_ms, 100, "Time between two CPU hotplug operations (ms), 0: none");
+bt_param(int, request_ms, 10, "Time between two changes of handlers (ms), 0: none");
+bt_param(int, mode_ms, 500, "Time between two switches of the balancer (ms), 0: none");
+bt_param(bool, napi, true, "Whether every third interrupt schedules NAPI");
+bt_param(int, timeout_ms, 5000, "Time after which an interrupt is late, ten of it: lost (ms)");
+bt_param(int, stat_interval, 60, "Time between two statistics (s), 0: none");
+bt_param(int, break_rule, 0, "Rule to break, to see that it is noticed, 0: none");
 
 /* Errors that break_rule= makes. Each is reported by one check, the third by several. */
 enum bt_break {
@@ -824,7 +825,7 @@ static void bt_destroy_sources(void)
 	}
 }
 
-static void bt_cleanup(void)
+static void bt_end(void)
 {
 	unsigned int cpu;
 
@@ -900,13 +901,16 @@ static int bt_create_sources(void)
 	return ret;
 }
 
-static int __init bt_init(void)
+static int bt_begin(void)
 {
 	int ret = -EINVAL;
 
-	if (!torture_init_begin("irq_balance", verbose))
+	if (!torture_init_begin("irq_balance", 0))
 		return -EBUSY;
 	bt_mode = irq_balance_get_mode();
+	memset(&bt_stats, 0, sizeof(bt_stats));
+	memset(bt_attempts, 0, sizeof(bt_attempts));
+	memset(bt_hotplugs, 0, sizeof(bt_hotplugs));
 
 	if (rate <= 0 || move_us <= 0 || timeout_ms <= 0 || nr_sources < 0) {
 		pr_alert("rate, move_us and timeout_ms have to be positive\n");
@@ -928,15 +932,31 @@ static int __init bt_init(void)
 			ret = _torture_create_kthread(bt_run_job, &bt_jobs[i], bt_jobs[i].name, "",
 						      "", &bt_jobs[i].task, NULL);
 	}
-	if (!ret && shutdown_secs > 0)
-		ret = torture_shutdown_init(shutdown_secs, bt_cleanup);
 unwind:
 	torture_init_end();
 	if (ret)
-		bt_cleanup();
+		bt_end();
 	return ret;
 }
 
-/* Built in it has to wait for the balancer, which is initialized late */
-late_initcall_sync(bt_init);
-module_exit(bt_cleanup);
+static bool bt_running;
+
+/* Begins or ends a run. Not from the command line: the balancer is not there yet. */
+static int bt_set_run(const char *text, const struct kernel_param *kp)
+{
+	bool run;
+	int ret = system_state < SYSTEM_RUNNING ? -EBUSY : kstrtobool(text, &run);
+
+	if (ret || run == bt_running)
+		return ret;
+	if (run)
+		ret = bt_begin();
+	else
+		bt_end();
+	bt_running = run && !ret;
+	return ret;
+}
+
+static const struct kernel_param_ops bt_run_ops = { .set = bt_set_run, .get = param_get_bool };
+module_param_cb(run, &bt_run_ops, &bt_running, 0644);
+MODULE_PARM_DESC(run, "1: torture, 0: end that and report");

@@ -16,7 +16,6 @@
 #include <linux/delay.h>
 #include <linux/irq.h>
 #include <linux/jiffies.h>
-#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -142,7 +141,6 @@ void bt_napi_del(struct bt_napi *n)
 	if (!time_before(jiffies, end)) {
 		bt_fail(forgotten, "an instance is not polled any more, state %lx", n->napi.state);
 		/* It is on some list and must not go away */
-		__module_get(THIS_MODULE);
 		return;
 	}
 	napi_disable(&n->napi);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """irqload [OPTIONS]: show the cost of each interrupt, a live table of the load map
 
-Reads the times of each interrupt in /sys/kernel/debug/irq_balance/irqs and shows their
+Reads the times of each interrupt in /sys/kernel/debug/irq_load and shows their
 differences; without debugfs load_ns_per_s of /sys/kernel/irq/N/, the balancer's mean over
 about 20 s. Writes nothing. Only for root. Works with the balancer in "observe" as well
 as "on".
@@ -94,7 +94,7 @@ class Source:
 
     def __init__(self, sysfs='/sys', procfs='/proc', clock=time.monotonic_ns):
         self.irqs, self.balancer, self.procfs, self.clock = sysfs + '/kernel/irq', sysfs + '/kernel/irq_balance', procfs, clock
-        self.debug = sysfs + '/kernel/debug/irq_balance/'
+        self.debug = sysfs + '/kernel/debug/'
         self.before = {}
         self.began = None
 
@@ -126,7 +126,7 @@ class Source:
         names, *rows = [line.split() for line in text.splitlines()] or [[]]
         try:
             found = [{key: int(dict(zip(names, row))[key]) for key in form} for row in rows]
-            if len({check(row, form, name[:-1]) for row in found}) < len(found):
+            if len({check(row, form, next(iter(form))) for row in found}) < len(found):
                 raise ValueError(name)
             return found
         except (KeyError, ValueError):
@@ -134,7 +134,7 @@ class Source:
 
     def times(self):
         """{irq: (hard, soft, thread)} of those that have a load; None without debugfs."""
-        rows = self.rows('irqs', TIMES)
+        rows = self.rows('irq_load', TIMES)
         return None if rows is None else {row['irq']: [row[key] for key in list(TIMES)[1:]] for row in rows}
 
     def counters(self, irq, times):
@@ -167,7 +167,7 @@ class Source:
         times, now = self.times(), self.clock()
         seconds = (now - self.began) / 1e9 if self.began is not None else 0.0
         record = {'format': FORMAT, 'time': round(time.time(), 3), 'state': self.state() or '', 'seconds': seconds,
-                  'cpus': self.rows('cpus', CPU) or [], 'irqs': []}
+                  'cpus': self.rows('irq_balance/cpus', CPU) or [], 'irqs': []}
         after = {}
         for irq in numbered(self.irqs):
             reading = self.counters(irq, times)
@@ -186,7 +186,7 @@ TEXT = r'[^\ud800-\udfff]{0,4096}'
 # The values that irqload writes: a range of numbers, or a pattern
 RECORD = {'format': re.escape(FORMAT), 'time': (-2 ** 31, 2 ** 36), 'state': '[a-z]{0,20}', 'seconds': SHORT}
 CPU = {'cpu': (0, 2 ** 20), 'load_ns_per_s': NS, 'base_ns_per_s': NS}
-TIMES = {'irq': (0, 2 ** 32 - 1), 'time_ns': NS, 'soft_ns': NS, 'thread_ns': NS}
+TIMES = {'irq': (0, 2 ** 32 - 1), 'hard_ns': NS, 'soft_ns': NS, 'thread_ns': NS}
 IRQ = dict({'irq': (0, 2 ** 32 - 1), 'name': TEXT, 'chip': TEXT, 'status': TEXT, 'cpus': r'[0-9,-]{0,65536}', 'seconds': SHORT},
            **dict.fromkeys(SUMS, NS))
 

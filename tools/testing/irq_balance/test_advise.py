@@ -469,9 +469,9 @@ class Advising(unittest.TestCase):
         def step(seconds):
             now[0] += 1
             time_was(seconds / 100)
-            rows = ''.join('%d 0 movable 1 %d %d %d -\n' % (irq, *(ms * now[0] * 10 ** 4 for ms in parts))
+            rows = ''.join('%d 0 %d %d %d\n' % (irq, *(ms * now[0] * 10 ** 4 for ms in parts))
                            for irq, parts in ((24, (100, 200, 0)), (25, (0, 0, 100))))
-            self.tree.write('sys/kernel/debug/irq_balance/irqs', 'irq cpu status load_ns_per_s time_ns soft_ns thread_ns proposal\n' + rows)
+            self.tree.write('sys/kernel/debug/irq_load', 'irq cpu hard_ns soft_ns thread_ns\n' + rows)
         time_was = time.sleep
         step(0)
         with unittest.mock.patch('time.sleep', step):
@@ -536,7 +536,7 @@ class Program(unittest.TestCase):
         self.assertEqual(self.refused('is not built: make', *where, replay='/none/replay').count('\n'), 1)
         # A failure in the table of the balancer, which irqload reads
         tree.write('sys/kernel/irq_balance/state', 'observe')
-        tree.write('sys/kernel/debug/irq_balance/irqs', 'irq time_ns\nx y')
+        tree.write('sys/kernel/debug/irq_load', 'irq hard_ns\nx y')
         self.assertEqual(self.refused('cannot read this', *where).count('\n'), 2)
         tree.write('sys/kernel/irq_balance/state', 'off')
         if os.geteuid():

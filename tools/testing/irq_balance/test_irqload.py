@@ -17,7 +17,7 @@ import irqload
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
 WORK = tempfile.TemporaryDirectory()
-IRQS = 'sys/kernel/debug/irq_balance/irqs'
+IRQS = 'sys/kernel/debug/irq_load'
 
 
 def tearDownModule():
@@ -46,8 +46,8 @@ class Tree:
         for file, value in dict(actions=name, chip_name='PCI-MSIX-0000:02:00.0', per_cpu_count=sums[3],
                                 balance_status=status, load_ns_per_s=1000000).items():
             self.write('sys/kernel/irq/%d/%s' % (irq, file), value)
-        self.times[irq] = '%d 0 %s 1000000 %s %s %s -\n' % (irq, status, *sums[:3])
-        self.write(IRQS, 'irq cpu status load_ns_per_s time_ns soft_ns thread_ns proposal\n' + ''.join(self.times.values()))
+        self.times[irq] = '%d 0 %s %s %s\n' % (irq, *sums[:3])
+        self.write(IRQS, 'irq cpu hard_ns soft_ns thread_ns\n' + ''.join(self.times.values()))
         self.write('proc/irq/%d/effective_affinity_list' % irq, cpu)
 
     def arguments(self, *more):
@@ -207,7 +207,7 @@ class Program(unittest.TestCase):
             self.refused('balance/cpus: ', *tree.arguments('--once'))
         tree.write('sys/kernel/debug/irq_balance/cpus', '')
         tree.irq(24, 'eth0', 'x', 1, 1, 1)
-        self.refused('balance/irqs: ', *tree.arguments('--once'))
+        self.refused('irq_load: ', *tree.arguments('--once'))
         tree.irq(24, 'eth0', 1, 1, 1, '9' * 5000)
         self.assertEqual(self.run_it(*tree.arguments('--once', '--interval', '0.05')).returncode, 0)
         os.unlink(tree.top + '/' + IRQS)

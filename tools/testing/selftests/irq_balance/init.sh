@@ -4,6 +4,8 @@
 #
 #   spread	the interrupts of test_modules/beat.ko start on CPU0: they have to be
 #		distributed evenly over the named CPUs
+#   late	light interrupts come for the first time, on a CPU that may not be used, while
+#		nothing is heavy: they have to leave it
 #   bridge	the same interrupts are behind a demultiplexer, and stay
 #   torture	run the torture test for SECONDS
 #   sleep	suspend while interrupts move, in each way that /ways names: "deep" for S3,
@@ -196,9 +198,32 @@ kexec_away() {
 	result 1 kexec
 }
 
+late() {
+	rmmod beat
+	insmod /beat.ko rate=10 cost_us=1
+	sources=$(grep -lx beat /sys/kernel/irq/*/actions | cut -d/ -f 5)
+	was=$(cat $balancer/cpus)
+	first=$(where "$(echo "$sources" | head -n 1)")
+	echo "$(for cpu in $cpus; do [ "$cpu" = "$first" ] || echo "$cpu"; done | tr '\n' ,)" | sed 's/,$//' >$balancer/cpus
+	echo on >$balancer/state
+	sleep 1
+	places "before they come"
+	echo 1 >$beat/run
+	tries=0
+	until ! for irq in $sources; do where "$irq"; done | grep -qx "$first" || [ $((tries += 1)) -gt 50 ]; do
+		usleep 100000
+	done
+	places "after about $((tries * 100)) ms"
+	[ $tries -le 50 ]
+	result $? "light interrupts that come later leave a CPU that may not be used"
+	echo 0 >$beat/run
+	echo "$was" >$balancer/cpus
+	echo off >$balancer/state
+}
+
 torture() {
-	insmod /torture.ko && insmod /balance_torture.ko stat_interval=30 &&
-		sleep "$seconds" && rmmod balance_torture
+	run=/sys/module/balance_torture/parameters/run
+	echo 1 >$run && sleep "$seconds" && echo 0 >$run
 	result $? "the torture test comes and goes"
 }
 
@@ -231,7 +256,7 @@ else
 	result $? "there are interrupts to move"
 	for word in $(echo "$what" | tr , ' '); do
 		case $word in
-		spread | bridge | torture) $word ;;
+		spread | late | bridge | torture) $word ;;
 		sleep) sleep_and_wake ;;
 		kexec) kexec_away ;;
 		esac

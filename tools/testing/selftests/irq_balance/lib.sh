@@ -22,6 +22,7 @@ export LC_ALL=C
 BALANCER=/sys/kernel/irq_balance
 IRQS=/sys/kernel/irq
 DEBUG=/sys/kernel/debug/irq_balance
+LOAD=/sys/kernel/debug/irq_load
 INJECT=$DIR/inject
 BREAK=${BREAK:-}
 TMP=$(mktemp -d) || exit 1
@@ -129,7 +130,7 @@ may_move() { # the word of a balance_status
 }
 
 handler_ns() { # irq: the time in its handlers since boot
-	awk -v irq="$1" '$1 == irq { ns = $5 } END { print ns ? ns : 0 }' $DEBUG/irqs
+	awk -v irq="$1" '$1 == irq { ns = $3 } END { print ns ? ns : 0 }' $LOAD
 }
 
 choices() { # the interrupts that may be moved, and whose mask leaves the choice

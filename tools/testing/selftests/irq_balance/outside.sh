@@ -176,6 +176,6 @@ witness_sum() {
 witness_of() { awk -v cpu="$1" -v c="${2:-2}" '$1 == cpu { print $c }' "$TMP/witness"; }
 
 load_of() { # irqs: ns since boot
-	awk -v irqs=" $* " 'index(irqs, " " $1 " ") { ns += $5 + $6 + $7 }
-		END { printf "%.0f\n", ns }' $DEBUG/irqs
+	awk -v irqs=" $* " 'index(irqs, " " $1 " ") { ns += $3 + $4 + $5 }
+		END { printf "%.0f\n", ns }' $LOAD
 }

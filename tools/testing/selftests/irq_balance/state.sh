@@ -129,7 +129,7 @@ n=$(grep -cE '^[a-z_]+ [0-9]+$' $DEBUG/stats)
 [ "$n" -gt 5 ] && [ "$n" = "$(wc -l <$DEBUG/stats)" ] || r=1
 [ "$(statistic passes)" -gt 0 ] || r=1
 [ "$(awk 'NR > 1' $DEBUG/cpus | wc -l)" = "$(online_cpus | wc -l)" ] || r=1
-[ -z "$(awk 'NR > 1 && ($4 $5 $6 $7 !~ /^[0-9]+$/ || $8 == "")' $DEBUG/irqs)" ] || r=1
+[ -z "$(awk 'NR > 1 && $0 !~ /^[ 0-9]+$/' $LOAD)" ] || r=1
 [ -z "$(find $DEBUG -type f -perm /0222)" ] || r=1
 result "statistics are numbers, read-only, and all CPUs have a load" $r "$n statistics"
 
@@ -137,7 +137,7 @@ result "statistics are numbers, read-only, and all CPUs have a load" $r "$n stat
 result "the load of an interrupt is for root" $?
 
 # The time of an interrupt so far, in handlers and threads, as far as it was measured
-measured() { awk -v irq="$1" '$1 == irq { ns = $3 + $5 } END { printf "%d", ns }' "$LOAD"; }
+measured() { awk -v irq="$1" '$1 == irq { ns = $3 + $5 } END { printf "%d", ns }' $LOAD; }
 grown() { # irq: by so many ns in half a second of load
 	local before
 	load 2000 "$1"
@@ -146,13 +146,12 @@ grown() { # irq: by so many ns in half a second of load
 	quiet
 	echo $(($(measured "$1") - before))
 }
-LOAD=${DEBUG%/*}/irq_load
 irq=$(choices | head -n 1)
-if [ ! -e "$LOAD" ] || [ -z "$irq" ]; then
+if [ ! -e $LOAD ] || [ -z "$irq" ]; then
 	ktap_test_skip "irq_load measures while it is open: no such file, or nothing to measure"
 else
 	state off
-	exec 3<"$LOAD"
+	exec 3<$LOAD
 	open=$(grown "$irq")
 	exec 3<&-
 	closed=$(grown "$irq")

@@ -93,8 +93,8 @@ def account():
 
 def loads(irqs):
     """{irq: {kind: ns}} of interrupts, as the load map has it."""
-    rows = [line.split() for line in read('/sys/kernel/debug/irq_balance/irqs').splitlines()[1:]]
-    known = {int(row[0]): dict(zip(KINDS, map(int, row[4:7]))) for row in rows}
+    rows = [line.split() for line in read('/sys/kernel/debug/irq_load').splitlines()[1:]]
+    known = {int(row[0]): dict(zip(KINDS, map(int, row[2:5]))) for row in rows}
     return {irq: known.get(irq, dict.fromkeys(KINDS, 0)) for irq in irqs}
 
 
