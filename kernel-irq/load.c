@@ -32,7 +32,7 @@
  * the CPU.
  *
  * A shared interrupt is one load. The handler of an interrupt that demultiplexes others is
- * charged for the handlers of those, too, so their time is in two loads. What does not pass
+ * charged for the handlers of those, too, so their time is in two loads. Work outside of
  * handle_irq_event() is in no load: the handlers of chained, nested, untracked and per-CPU
  * interrupts, NMIs, and the part of an interrupt that is redirected to another CPU before it gets
  * there. Polling for misrouted interrupts (IRQS_POLL_INPROGRESS) is not charged: it runs the

@@ -685,7 +685,7 @@ static void load_stands_still_when_off(struct kunit *test)
 	int users;
 
 	guard(migrate)();
-	/* Whoever else measures */
+	/* Others may measure, too */
 	users = static_key_count(&irq_load_key.key);
 	for (int i = 0; i < users; i++)
 		static_branch_dec(&irq_load_key);

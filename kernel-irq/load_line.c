@@ -85,7 +85,7 @@ bool irq_load_has_risen(struct irq_load_line *line, u64 now, u32 limit)
 	return charged > 0 && irq_load_rises(charged, irq_load_since(now, start), limit);
 }
 
-/* A line was charged, on this CPU. The first time users are told, whatever its load is. */
+/* A line was charged, on this CPU. The first time it counts as a rise, whatever its load is. */
 void irq_load_charged(struct irq_load_line *line, u64 now)
 {
 	struct irq_work *work = READ_ONCE(irq_load_kick);

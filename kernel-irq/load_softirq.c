@@ -12,8 +12,8 @@
  * The next run is timed, and charged to the interrupt as often. One that was pending already is
  * left to what has raised it first.
  *
- * Samples tell what all runs take, claims how much of that is for interrupts. What no claim takes
- * is the base load of the CPU, or is charged to the interrupt whose thread runs the softirq.
+ * Samples tell what all runs take, claims how much of that is for interrupts. The rest is
+ * the base load of the CPU, or is charged to the interrupt whose thread runs the softirq.
  * Timers, scheduler and RCU always are base load.
  *
  * Data: &irq_load_cpu.vector and the countdown, of this CPU, with interrupts disabled. A line is
@@ -100,8 +100,8 @@ void irq_load_claim(u32 raised, unsigned int irq, u32 weight)
 
 /*
  * Charge a run to the interrupt that had claimed it. If claims have asked for more than all runs
- * took, as for interrupts of a sample that did not come, they get less. What the run has raised
- * is claimed for the same interrupt: for a softirq that raises itself again and again, one run.
+ * took, as for interrupts of a sample that did not come, they get less. Softirqs that the run has
+ * raised are claimed for the same interrupt: for a softirq that raises itself again and again, one run.
  */
 static void irq_load_charge_claim(struct irq_load_vector *v, const struct irq_load_claim *claim,
 				  const struct irq_load_run *run, u64 now)
@@ -181,7 +181,7 @@ void irq_load_timed_schedule(struct napi_struct *napi)
  * irq_load_timed_poll - net_rx_action() is going to poll an instance while something is timed
  * @napi:	the instance, owned by the caller
  *
- * What the run did since the poll before is charged with that. Polls in a row for one interrupt
+ * The time since the poll before is charged with that. Polls in a row for one interrupt
  * are charged together.
  *
  * Context: softirq, interrupts enabled
@@ -200,7 +200,7 @@ void irq_load_timed_poll(struct napi_struct *napi)
 	if (!run || cause->task != current)
 		return;
 
-	/* What the run did before its first poll belongs to that */
+	/* The time before the first poll belongs to that */
 	if (run->napi)
 		irq_load_run_end(run, now);
 	irq = irq_load_napi_irq(napi) ?: -READ_ONCE(napi->irq_seen);

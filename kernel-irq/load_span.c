@@ -137,7 +137,7 @@ void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 stands_for, u6
 	}
 }
 
-/* What a span of nothing takes: the least of 16 */
+/* The time of a span of nothing: the least of 16 */
 void irq_load_calibrate(void)
 {
 	struct irq_load_span span;

@@ -10,22 +10,22 @@
  * 2. First, an interrupt that may not stay on its CPU goes to the CPU that is lowest with it,
  *    and one that is far from its device comes back to a nearer CPU if that ends at or below 70 %.
  * 3. Then the busiest CPU makes a *step*: (a) one of its interrupts moves; or (b) one moves, and
- *    up to six lighter ones leave its new CPU for any others; or (c) several move, as each
- *    gains too little alone.
+ *    up to six that are lighter leave its new CPU for any others; or (c) several move, one after
+ *    the other, until that gains enough.
  * 4. A step is worth it if every CPU that it touches ends at least the *price* below what the
- *    busiest one had; the first kind that has one is used, of its steps the one that ends
+ *    busiest one had; the first kind with such a step is used, of its steps the one that ends
  *    lowest, and within half a per cent of a CPU the one that moves the lightest interrupt.
- * 5. The price is ``min_gain`` of that load (for kind b 3/16 of it more, and 1/16 for each that
- *    gives way) and the IPIs of redirected interrupts; the first step of a pass has to gain the
- *    error of the loads, too.
+ * 5. The price is ``min_gain`` of the load of the busiest CPU (for kind b 3/16 of the price more,
+ *    and 1/16 for each that gives way) and the IPIs of redirected interrupts; the first step of a
+ *    pass has to gain the error of the loads on top of that.
  * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from
- *    then on kind (b) is not used, and a CPU at or below 80 % has to gain a quarter of its load.
- * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours if what they weigh
- *    falls by the price and a quarter: a sibling weighs a quarter of its load, another core an
- *    eighth, or a sixteenth if it shares only the package or only the cache.
- * 8. CPUs in the device's node come first, then others of its package, then the rest: one that
- *    is farther is used only if the interrupt would leave all nearer ones, its present one
- *    included, above 80 %; one that is an eighth faster only to relieve a CPU with 25 % or more.
+ *    then on kind (b) is not used, and the price is a quarter of the load of a CPU with up to 80 %.
+ * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours for a CPU that ends with
+ *    no more load, if they weigh 5/4 of the price less there: a sibling a quarter of its load,
+ *    another core of the package and last-level cache an eighth, of one of both a sixteenth.
+ * 8. CPUs in the device's node come first, then others of that package, then the rest: one that
+ *    is farther is used only if all nearer ones, the present one included, would have more than
+ *    80 % with the interrupt; one that is an eighth faster only to relieve a CPU with 25 % or more.
  *
  * For example, with loads in ms/s, and CPUs that share nothing but their package::
  *
@@ -54,7 +54,7 @@
 /* Most interrupts that give way to one */
 #define GIVE_WAY	6U
 
-/* What a step costs in which others give way, in sixteenths of the price, and one for each */
+/* The price of a step in which others give way, in sixteenths; and one more for each of them */
 #define WAY_PARTS	19U
 
 /*

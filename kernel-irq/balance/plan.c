@@ -10,12 +10,13 @@
  *
  * After a move the interrupt rests for a second. Three seconds after it the loads of both CPUs over
  * the last second are compared with the predicted gain, whatever causes them: if half of it did
- * not come, the interrupt rests for a minute, after a second failure for an hour. The same applies
+ * not come, the interrupt rests for a minute, after a second failure for an hour. So it does
  * if it moves again within two minutes after its rest. A gain that came, or a step of
  * the interrupt's load, takes the rest back to a second.
  *
  * The next pass comes after interval_ms while loads change or moves are under way, after six times
- * that while an interrupt is heavy, otherwise when one becomes heavy.
+ * that while an interrupt is heavy, or light interrupts are in sum on a CPU with a quarter of
+ * load, otherwise when an interrupt becomes heavy.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -40,7 +41,7 @@
 
 /*
  * On a CPU that is nearly full those with a sixteenth of what is heavy may move as well. From a
- * quarter of a CPU on, light interrupts in sum are watched.
+ * quarter of load on, a CPU is watched that has light interrupts.
  */
 #define CROWD_SHIFT	4
 #define CROWDED		(IRQ_BALANCE_FULL / 4)
@@ -306,7 +307,8 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 
 		if (irq->cpu >= w->nr_cpus)
 			continue;
-		bal->busy |= w->slots[irq->cpu].light >= CROWDED;
+		bal->busy |= w->in.cpus[irq->cpu].load >= CROWDED &&
+			     w->slots[irq->cpu].light >= irq_balance_heavy(w->in.set);
 		stay = irq->allowed && w->in.cpus[irq->cpu].usable &&
 		       test_bit(irq->cpu, irq->allowed);
 		if (!is_item(bal, now, irq, stay)) {

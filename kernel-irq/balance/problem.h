@@ -142,12 +142,12 @@ struct irq_balance_irq {
 	u64			gain;	/* out: ns/s that its plan takes off the worst CPU */
 };
 
-/* What a pass is given. All arrays are the caller's. */
+/* The input of a pass. All arrays are the caller's. */
 struct irq_balance_input {
 	const struct irq_balance_settings *set;
-	struct irq_balance_cpu	*cpus;	/* by number, as many as irq_balance_init() was told */
+	struct irq_balance_cpu	*cpus;	/* by number, as many as irq_balance_init() knows */
 	struct irq_balance_irq	*irqs;	/* in rising order */
-	unsigned int		nr_irqs; /* at most as many as irq_balance_init() was told */
+	unsigned int		nr_irqs; /* at most as many as irq_balance_init() knows */
 };
 
 struct irq_balance;

@@ -435,7 +435,7 @@ static const char *fake_word(struct fake *fake)
 	return irq_balance_word(fake->desc, cpu_online_mask);
 }
 
-/* A mask of one CPU is the driver's as long as it is what the driver wants */
+/* A mask of one CPU is the driver's as long as it is the driver's hint */
 static void mask_of_driver_has_its_word(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test, &fake_direct_chip);
@@ -450,7 +450,7 @@ static void mask_of_driver_has_its_word(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, irq_update_affinity_hint(fake->irq, NULL), 0);
 }
 
-/* What is pending goes with the handler, and who comes next is new */
+/* A pending move ends with the handler, and the next one has never come */
 static void next_owner_starts_anew(struct kunit *test)
 {
 	struct fake *fake = fake_irq(test, &fake_deferred_chip);

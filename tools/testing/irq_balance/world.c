@@ -172,7 +172,7 @@ static void touched_worst(const struct world *w, u64 *before, u64 *after)
 	}
 }
 
-/* Whether light interrupts fill a good part of a CPU */
+/* Whether light interrupts are heavy in sum on a CPU with a quarter of load */
 static bool crowded(const struct world *w)
 {
 	u64 light[WORLD_CPUS] = { 0 };
@@ -183,7 +183,8 @@ static bool crowded(const struct world *w)
 		if (w->irqs[i].cpu >= w->nr_cpus || w->state[i].heavy)
 			continue;
 		light[w->irqs[i].cpu] += w->irqs[i].load * 1024 / w->cpus[w->irqs[i].cpu].capacity;
-		found |= light[w->irqs[i].cpu] >= 249 * MSEC;
+		found |= light[w->irqs[i].cpu] >= w->set.heavy * 990000ULL &&
+			 w->cpus[w->irqs[i].cpu].load >= 249 * MSEC;
 	}
 	return found;
 }
