@@ -101,7 +101,7 @@ void irq_load_claim(u32 raised, unsigned int irq, u32 weight)
 /*
  * Charge a run to the interrupt that had claimed it. If claims have asked for more than all runs
  * took, as for interrupts of a sample that did not come, they get less. Softirqs that the run has
- * raised are claimed for the same interrupt: for a softirq that raises itself again and again, one run.
+ * raised are claimed for the same interrupt: one that raises itself again and again, for one run.
  */
 static void irq_load_charge_claim(struct irq_load_vector *v, const struct irq_load_claim *claim,
 				  const struct irq_load_run *run, u64 now)

@@ -250,8 +250,9 @@ static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 far
 /* The price of a move off a CPU, but for tolls and errors, ns/s */
 static u64 price(const struct irq_balance_work *w, u32 from)
 {
+	const struct irq_balance_settings *set = w->in.set;
 	u64 load = load_with(w, from, 0);
-	u64 least = max(div_u64(load, 1000) * w->in.set->min_gain, irq_balance_heavy(w->in.set) / 2);
+	u64 least = max(div_u64(load, 1000) * set->min_gain, irq_balance_heavy(set) / 2);
 
 	/* A small gain is worth no move if a busier CPU keeps its load */
 	return w->done && !w->company && load <= IRQ_BALANCE_NEARLY_FULL ? max(least, load / 4) :

@@ -255,7 +255,8 @@ static void take_cpus(struct irq_balance *bal, u64 now)
 			continue;
 		cost = irq_balance_cost(w, irq->load, irq->cpu);
 		w->in.cpus[irq->cpu].load += cost;
-		w->in.cpus[irq->cpu].recent += irq_balance_cost(w, irq->state->load.recent, irq->cpu);
+		w->in.cpus[irq->cpu].recent +=
+			irq_balance_cost(w, irq->state->load.recent, irq->cpu);
 		w->slots[irq->cpu].light += irq->state->heavy ? 0 : cost;
 	}
 }
@@ -353,17 +354,19 @@ void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsig
 		     enum irq_balance_why reason)
 {
 	const struct irq_balance_work *w = bal->work;
-	u64 before = max(w->in.cpus[irq->cpu].load, w->in.cpus[cpu].load);
+	struct irq_balance_cpu *cpus = w->in.cpus;
+	u64 before = max(cpus[irq->cpu].load, cpus[cpu].load);
 	u64 after = max(w->slots[irq->cpu].load, w->slots[cpu].load);
 
 	irq->target = cpu;
 	irq->reason = reason;
 	irq->gain = bal->before - min(bal->before, bal->after);
 	/* Half of what the busier of both gains has to come */
-	irq->state->promise = after + (max(before, after) - after + irq_balance_heavy(w->in.set)) / 2;
+	irq->state->promise = after +
+			      (max(before, after) - after + irq_balance_heavy(w->in.set)) / 2;
 	irq->state->from = irq->cpu;
-	w->in.cpus[irq->cpu].asked = bal->last;
-	w->in.cpus[cpu].asked = bal->last;
+	cpus[irq->cpu].asked = bal->last;
+	cpus[cpu].asked = bal->last;
 	irq->state->target = cpu;
 	irq->state->planned = reason;
 	WRITE_ONCE(irq->state->why, reason);
@@ -374,6 +377,7 @@ void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsig
 static void ask_all(struct irq_balance *bal)
 {
 	struct irq_balance_work *w = bal->work;
+	const struct irq_balance_cpu *cpus = w->in.cpus;
 	struct irq_balance_item *it;
 
 	bal->before = 0;
@@ -383,7 +387,7 @@ static void ask_all(struct irq_balance *bal)
 			WRITE_ONCE(w->in.irqs[it->irq].state->why, it->why);
 			continue;
 		}
-		bal->before = max3(bal->before, w->in.cpus[it->home].load, w->in.cpus[it->place].load);
+		bal->before = max3(bal->before, cpus[it->home].load, cpus[it->place].load);
 		bal->after = max3(bal->after, w->slots[it->home].load, w->slots[it->place].load);
 	}
 	for (it = w->items; it < w->items + w->nr; it++) {

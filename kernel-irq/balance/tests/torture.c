@@ -39,10 +39,8 @@
 #include "torture.h"
 
 /* Writable: a run has the values that it begins with */
-#define bt_param(type, name, init, text)	\
-	static type name = init;		\
-	module_param(name, type, 0644);		\
-	MODULE_PARM_DESC(name, text)
+#define bt_param(type, name, init, text) \
+	static type name = init; module_param(name, type, 0644); MODULE_PARM_DESC(name, text)
 
 bt_param(int, nr_sources, 0, "Number of interrupts, 0: two per CPU");
 bt_param(int, rate, 500, "Interrupts per second of each");
@@ -909,8 +907,6 @@ static int bt_begin(void)
 		return -EBUSY;
 	bt_mode = irq_balance_get_mode();
 	memset(&bt_stats, 0, sizeof(bt_stats));
-	memset(bt_attempts, 0, sizeof(bt_attempts));
-	memset(bt_hotplugs, 0, sizeof(bt_hotplugs));
 
 	if (rate <= 0 || move_us <= 0 || timeout_ms <= 0 || nr_sources < 0) {
 		pr_alert("rate, move_us and timeout_ms have to be positive\n");
@@ -939,24 +935,20 @@ unwind:
 	return ret;
 }
 
-static bool bt_running;
-
 /* Begins or ends a run. Not from the command line: the balancer is not there yet. */
 static int bt_set_run(const char *text, const struct kernel_param *kp)
 {
 	bool run;
 	int ret = system_state < SYSTEM_RUNNING ? -EBUSY : kstrtobool(text, &run);
 
-	if (ret || run == bt_running)
+	if (ret || run == !!bt_sources)
 		return ret;
 	if (run)
-		ret = bt_begin();
-	else
-		bt_end();
-	bt_running = run && !ret;
-	return ret;
+		return bt_begin();
+	bt_end();
+	return 0;
 }
 
-static const struct kernel_param_ops bt_run_ops = { .set = bt_set_run, .get = param_get_bool };
-module_param_cb(run, &bt_run_ops, &bt_running, 0644);
+static const struct kernel_param_ops bt_run_ops = { .set = bt_set_run };
+module_param_cb(run, &bt_run_ops, NULL, 0200);
 MODULE_PARM_DESC(run, "1: torture, 0: end that and report");

@@ -541,7 +541,7 @@ static void test_crowd(void)
 	report("light interrupts that fill a CPU are spread");
 }
 
-/* On a CPU with 80 % light interrupts move. One with a quarter is watched if they are heavy in sum. */
+/* On a CPU with 80 % light interrupts move. With a quarter it is watched if they are heavy in sum. */
 static void test_crowd_limits(void)
 {
 	unsigned int kind, i;
@@ -579,7 +579,7 @@ static void test_crowd_limits(void)
 		EXPECT_EQ(world_step(&w, 200 * MSEC) > 0, !i);
 		finish(&w);
 	}
-	report("a crowd is heavy in sum, on a CPU with a quarter, and leaves one that is nearly full");
+	report("a crowd is watched on a CPU with a quarter, and leaves one with 80 %");
 }
 
 void test_placement(void)

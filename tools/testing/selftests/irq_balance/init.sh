@@ -204,13 +204,15 @@ late() {
 	sources=$(grep -lx beat /sys/kernel/irq/*/actions | cut -d/ -f 5)
 	was=$(cat $balancer/cpus)
 	first=$(where "$(echo "$sources" | head -n 1)")
-	echo "$(for cpu in $cpus; do [ "$cpu" = "$first" ] || echo "$cpu"; done | tr '\n' ,)" | sed 's/,$//' >$balancer/cpus
+	for cpu in $cpus; do [ "$cpu" = "$first" ] || echo "$cpu"; done | tr '\n' , |
+		sed 's/,$//' >$balancer/cpus
 	echo on >$balancer/state
 	sleep 1
 	places "before they come"
 	echo 1 >$beat/run
 	tries=0
-	until ! for irq in $sources; do where "$irq"; done | grep -qx "$first" || [ $((tries += 1)) -gt 50 ]; do
+	while for irq in $sources; do where "$irq"; done | grep -qx "$first"; do
+		[ $((tries += 1)) -le 50 ] || break
 		usleep 100000
 	done
 	places "after about $((tries * 100)) ms"
