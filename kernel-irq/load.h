@@ -85,6 +85,7 @@ static __always_inline bool irq_load_is_on(void)
 
 #ifdef CONFIG_IRQ_LOAD
 int irq_load_alloc(struct irq_desc *desc, int node);
+void irq_load_renew(struct irq_desc *desc);
 
 /* Count down to the sample, in a cache line that is dirty already */
 static __always_inline bool irq_load_due(struct irq_desc *desc)
@@ -99,6 +100,7 @@ static inline void irq_load_free(struct irq_desc *desc)
 #else
 static inline bool irq_load_due(struct irq_desc *desc) { return false; }
 static inline int irq_load_alloc(struct irq_desc *desc, int node) { return 0; }
+static inline void irq_load_renew(struct irq_desc *desc) { }
 static inline void irq_load_free(struct irq_desc *desc) { }
 #endif
 

@@ -89,12 +89,12 @@ bool irq_load_has_risen(struct irq_load_line *line, u64 now, u32 limit)
 void irq_load_charged(struct irq_load_line *line, u64 now)
 {
 	struct irq_work *work = READ_ONCE(irq_load_kick);
+	bool first = READ_ONCE(line->seen.cpu) >= nr_cpu_ids;
 
-	if (work && (irq_load_has_risen(line, now, READ_ONCE(irq_load_limit)) ||
-		     READ_ONCE(line->seen.cpu) >= nr_cpu_ids))
-		irq_work_queue(work);
 	WRITE_ONCE(line->seen.cpu, smp_processor_id());
 	WRITE_ONCE(line->seen.charges, READ_ONCE(line->seen.charges) + 1);
+	if (work && (irq_load_has_risen(line, now, READ_ONCE(irq_load_limit)) || first))
+		irq_work_queue(work);
 }
 
 /* Time of a series; if it has become rare the next is timed: it must not stand for hundreds */
@@ -140,6 +140,19 @@ void irq_load_peek(struct irq_desc *desc, struct irq_load *load)
 	irq_load_advance(&line->seen.soft_ns, soft);
 	/* A softirq on another CPU may be charged meanwhile */
 	*load = data_race(line->seen);
+}
+
+/* A first handler is requested: of the interrupt as it will be nothing is known */
+void irq_load_renew(struct irq_desc *desc)
+{
+	struct irq_load load;
+
+	irq_load_peek(desc, &load);
+	irq_load_restart(&desc->load->hard.sampler);
+	irq_load_restart(&desc->load->thread.sampler);
+	desc->load_skip = 0;
+	WRITE_ONCE(desc->load->thread_skip, 0);
+	WRITE_ONCE(desc->load->seen.cpu, nr_cpu_ids);
 }
 
 /**

@@ -143,15 +143,15 @@ static void irq_load_run_end(struct irq_load_run *run, u64 now)
 	if (run->napi && READ_ONCE(run->napi->irq_seen) < 0 && list_empty(&run->napi->poll_list))
 		WRITE_ONCE(run->napi->irq_seen, 0);
 	run->spent += time;
+	/* Another interrupt, which need not be timed, may have raised all but NET_TX */
+	if (run->cause.irqs != kstat_cpu_irqs_sum(smp_processor_id()))
+		raised &= BIT(NET_TX_SOFTIRQ);
 	if (!run->cause.irq) {
 		run->other += time;
 		run->raised |= raised;
 		return;
 	}
 	run->own += time;
-	/* Another interrupt, which need not be timed, may have raised all but NET_TX */
-	if (run->cause.irqs != kstat_cpu_irqs_sum(smp_processor_id()))
-		raised &= BIT(NET_TX_SOFTIRQ);
 	irq_load_claim(raised & ~BIT(NET_RX_SOFTIRQ), run->cause.irq, run->cause.weight);
 }
 
@@ -280,7 +280,8 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 		this_cpu_write(irq_load_cause, &run.cause);
 
 	/* This function is cold: keep as much of it as possible out of the span */
-	irq_load_run_begin(&run);
+	scoped_guard(irqsave)
+		irq_load_run_begin(&run);
 	action();
 	now = local_clock_noinstr();
 
@@ -313,7 +314,11 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	} else {
 		rest += IRQ_LOAD_REQUEST + 1;
 	}
-	/* An interrupt may have come meanwhile and request the next run */
-	this_cpu_write(irq_load_skip[nr], v->claim.weight ? rest - IRQ_LOAD_REQUEST : rest);
+	/*
+	 * An interrupt may have come meanwhile and request the next run. With PREEMPT_RT another
+	 * run may have the countdown.
+	 */
+	if (rest < IRQ_LOAD_BUSY / 2)
+		this_cpu_write(irq_load_skip[nr], v->claim.weight ? rest - IRQ_LOAD_REQUEST : rest);
 	irq_load_restart_rare(c, now);
 }

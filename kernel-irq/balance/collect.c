@@ -274,10 +274,19 @@ static u64 toll_of(struct irq_desc *desc, u64 now)
  */
 static bool is_collected(struct irq_desc *desc, bool review)
 {
-	if (READ_ONCE(desc->load->seen.cpu) >= nr_cpu_ids &&
-	    !(review && data_race(desc->action && desc->tot_count)))
-		return false;
-	return irq_balance_alloc(desc);
+	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
+	/* A change meanwhile is seen by the next pass, or review */
+	bool came = data_race(desc->action && desc->tot_count);
+
+	if (READ_ONCE(desc->load->seen.cpu) < nr_cpu_ids || (review && came))
+		return irq_balance_alloc(desc);
+	/* The state is of its last owner */
+	if (entry) {
+		entry->state.generation = 0;
+		entry->state.planned = IRQ_BALANCE_WHY_NONE;
+		WRITE_ONCE(entry->state.why, IRQ_BALANCE_WHY_NONE);
+	}
+	return false;
 }
 
 static void collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 now)

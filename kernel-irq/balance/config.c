@@ -148,11 +148,8 @@ void irq_balance_match(struct irq_desc *desc)
 		desc->istate |= IRQS_BALANCE_BANNED;
 	else
 		desc->istate &= ~IRQS_BALANCE_BANNED;
-	/* Where it starts again is not known: its first sample starts a pass */
-	if (!desc->action) {
+	if (!desc->action)
 		irq_balance_cancel(desc);
-		WRITE_ONCE(desc->load->seen.cpu, nr_cpu_ids);
-	}
 }
 
 /* Set the list of interrupts to leave alone: numbers, and patterns of names of actions */

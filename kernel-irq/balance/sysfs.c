@@ -136,7 +136,8 @@ static ssize_t balance_status_show(struct kobject *kobj, struct kobj_attribute *
 	scoped_guard(raw_spinlock_irq, &to_desc(kobj)->lock)
 		word = irq_balance_word(to_desc(kobj), usable);
 	/* A move is proposed, and not made */
-	if (entry && READ_ONCE(entry->state.planned) && !irq_balance_moves())
+	if (entry && word == irq_balance_why_name(READ_ONCE(entry->state.planned)) &&
+	    !irq_balance_moves())
 		return sysfs_emit(buf, "%s CPU%u\n", word, READ_ONCE(entry->state.target));
 	return sysfs_emit(buf, "%s\n", word);
 }

@@ -459,9 +459,11 @@ static void next_owner_starts_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_move(fake, other_cpu(fake)), -EINPROGRESS);
 	free_irq(fake->irq, fake);
 	KUNIT_EXPECT_FALSE(test, irqd_has_set(&fake->desc->irq_data, IRQD_BALANCE_PENDING));
-	KUNIT_EXPECT_GE(test, fake->desc->load->seen.cpu, nr_cpu_ids);
+	fake->desc->load_skip = 1000;
 	KUNIT_ASSERT_EQ(test, 0,
 			request_irq(fake->irq, fake_handler, IRQF_NO_THREAD, "fake", fake));
+	KUNIT_EXPECT_GE(test, fake->desc->load->seen.cpu, nr_cpu_ids);
+	KUNIT_EXPECT_EQ(test, fake->desc->load_skip, 0);
 }
 
 static void banned_ones_stay(struct kunit *test)

@@ -541,7 +541,7 @@ static void test_crowd(void)
 	report("light interrupts that fill a CPU are spread");
 }
 
-/* On a CPU with 80 % light interrupts move. With a quarter it is watched if they are heavy in sum. */
+/* On a CPU with 80 % light interrupts move. With a quarter they are watched if heavy in sum. */
 static void test_crowd_limits(void)
 {
 	unsigned int kind, i;
