@@ -414,10 +414,9 @@ static bool try_way(struct irq_balance_work *w)
 			demand(w, WAY_PARTS + 1);
 		}
 	}
-	if (!best)
-		return false;
-	try(w, best, where);
-	return give_way(w, best, where);
+	if (best)
+		try(w, best, where);
+	return best && give_way(w, best, where);
 }
 
 /* Makes a step that relieves a CPU; returns whether there is one that is worth it */

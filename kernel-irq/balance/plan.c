@@ -28,13 +28,13 @@
 #include "place.h"
 #include "plan.h"
 
-/* A move is judged after that time (ms): what it brought shows in the loads of the last second */
-#define JUDGE_MS	3000U
+/* A move is judged after that time (ns): what it brought shows in the loads of the last second */
+#define JUDGE_NS	3000000000ULL
 
-/* After a move it rests a second, a minute or an hour; longer if it moves within SOON_MS of that */
+/* After a move it rests a second, a minute or an hour; longer if it moves within SOON_NS of that */
 #define REST_SHIFT	6U
 #define REST_MAX	2U
-#define SOON_MS		120000U
+#define SOON_NS		120000000000ULL
 
 /* Passes after which a move has failed */
 #define WAITED		8U
@@ -54,11 +54,6 @@
 
 /* Between two passes while nothing changes, in units of interval_ms */
 #define SETTLED		6U
-
-static u64 ns(u32 ms)
-{
-	return (u64)ms * 1000000;
-}
 
 /**
  * irq_balance_set_work - Give the planner a workspace
@@ -151,7 +146,7 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 		irq_balance_average_update(&st->load, irq->time, elapsed, capacity, true);
 	}
 	/* Another load is news, unless it is of its own move */
-	if (st->load.age_ms < age && now >= st->moved + ns(JUDGE_MS)) {
+	if (st->load.age_ms < age && now >= st->moved + JUDGE_NS) {
 		st->hold = 0;
 		st->rest = 0;
 	}
@@ -170,7 +165,7 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 
 static void rest(struct irq_balance_state *st, u64 from)
 {
-	st->hold = from + (ns(1000) << REST_SHIFT * st->rest);
+	st->hold = from + (1000000000ULL << REST_SHIFT * st->rest);
 }
 
 /* Was the last move done, and did it gain what was predicted? How long it rests depends on that */
@@ -181,7 +176,7 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 
 	if (st->planned && irq->cpu == st->target) {
 		/* A program may move it as often as it likes */
-		st->soon = !bal->program && st->hold && now < st->hold + ns(SOON_MS);
+		st->soon = !bal->program && st->hold && now < st->hold + SOON_NS;
 		st->rest = bal->program ? 0 : min(st->rest + (u32)st->soon, REST_MAX);
 		rest(st, now);
 		st->moved = now;
@@ -200,7 +195,7 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 	if (irq->cpu != st->target || bal->program || cpus[st->from].asked >= st->moved ||
 	    cpus[irq->cpu].asked >= st->moved)
 		st->promise = 0;
-	if (st->promise && now >= st->moved + ns(JUDGE_MS)) {
+	if (st->promise && now >= st->moved + JUDGE_NS) {
 		if (max(cpus[st->from].recent, cpus[irq->cpu].recent) > st->promise)
 			st->rest = min(st->rest + (u32)!st->soon, REST_MAX);
 		else if (!st->soon)
@@ -303,7 +298,7 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 
 	w->nr = 0;
 	for (irq = w->in.irqs; irq < w->in.irqs + w->in.nr_irqs; irq++) {
-		u64 error = error_of(bal, &irq->state->load);
+		u64 error = error_of(bal, &irq->state->load), cost;
 		bool stay;
 
 		if (irq->cpu >= w->nr_cpus)
@@ -313,9 +308,9 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 		stay = irq->allowed && w->in.cpus[irq->cpu].usable &&
 		       test_bit(irq->cpu, irq->allowed);
 		if (!is_item(bal, now, irq, stay)) {
+			cost = irq_balance_cost(w, irq->load, irq->cpu);
 			error = irq_balance_cost(w, error, irq->cpu);
-			irq_balance_charge(w, irq->cpu, irq_balance_cost(w, irq->load, irq->cpu),
-					   irq_balance_square(error));
+			irq_balance_charge(w, irq->cpu, cost, irq_balance_square(error));
 			continue;
 		}
 		w->items[w->nr++] = (struct irq_balance_item) {
@@ -354,8 +349,7 @@ void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsig
 		     enum irq_balance_why reason)
 {
 	const struct irq_balance_work *w = bal->work;
-	struct irq_balance_cpu *cpus = w->in.cpus;
-	u64 before = max(cpus[irq->cpu].load, cpus[cpu].load);
+	u64 before = max(w->in.cpus[irq->cpu].load, w->in.cpus[cpu].load);
 	u64 after = max(w->slots[irq->cpu].load, w->slots[cpu].load);
 
 	irq->target = cpu;
@@ -365,8 +359,8 @@ void irq_balance_ask(struct irq_balance *bal, struct irq_balance_irq *irq, unsig
 	irq->state->promise = after +
 			      (max(before, after) - after + irq_balance_heavy(w->in.set)) / 2;
 	irq->state->from = irq->cpu;
-	cpus[irq->cpu].asked = bal->last;
-	cpus[cpu].asked = bal->last;
+	w->in.cpus[irq->cpu].asked = bal->last;
+	w->in.cpus[cpu].asked = bal->last;
 	irq->state->target = cpu;
 	irq->state->planned = reason;
 	WRITE_ONCE(irq->state->why, reason);
@@ -404,7 +398,7 @@ static void set_pace(struct irq_balance *bal, u64 now)
 	bal->changes |= bal->kicked || bal->changed || (bal->nr_moves && !bal->observe);
 	bal->interval_ms = bal->changes ? set->interval_ms :
 			   bal->busy ? SETTLED * set->interval_ms : 0;
-	bal->next = bal->interval_ms ? now + ns(bal->interval_ms) : IRQ_BALANCE_NO_TIMER;
+	bal->next = bal->interval_ms ? now + bal->interval_ms * 1000000ULL : IRQ_BALANCE_NO_TIMER;
 	bal->limit = bal->interval_ms ? 0 :
 		     div_u64(IRQ_LOAD_QUANTUM * IRQ_BALANCE_FULL, irq_balance_heavy(set));
 }

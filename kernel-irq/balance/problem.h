@@ -95,7 +95,7 @@ struct irq_balance_state {
 	u8	waited;		/* passes in which a move of it had no effect */
 	u8	rest;		/* after a move: 0: a second, 1: a minute, 2: an hour */
 	bool	failed;		/* its last move was not done in WAITED passes */
-	bool	soon;		/* its last move came within SOON_MS after a rest */
+	bool	soon;		/* its last move came within SOON_NS after a rest */
 	bool	heavy;		/* it may be moved for its load */
 };
 
