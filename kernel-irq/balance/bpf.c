@@ -6,8 +6,8 @@
  * instead of the planner, one program at a time. It is called at each pass; while no
  * interrupt is heavy there is none. program.c checks what it proposes. A program that takes
  * too long, or whose moves overload a CPU, is ejected: it is not called any more, and the
- * planner goes on. A pass holds off CPU hotplug, so that only init() may sleep: a page
- * fault could wait for a task that waits for hotplug.
+ * planner goes on. It may not sleep: a pass holds off CPU hotplug, and a page fault could
+ * wait for a task that waits for hotplug.
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
@@ -32,23 +32,8 @@
 #define IRQ_BALANCE_WORSE	20U
 #define IRQ_BALANCE_OVERLOAD	(IRQ_BALANCE_FULL / 10 * 8)
 
-enum irq_balance_exit_reason {
-	IRQ_BALANCE_EXIT_DETACHED,
-	IRQ_BALANCE_EXIT_SLOW,
-	IRQ_BALANCE_EXIT_WORSE,
-};
-
-/* How a program went, for its exit() */
-struct irq_balance_exit {
-	u32	reason;		/* enum irq_balance_exit_reason */
-	u64	passes;
-	u64	refused;	/* proposals */
-};
-
 struct irq_balance_ops {
-	s32	(*init)(void);		/* optional; not 0: the program is not loaded */
 	void	(*plan)(struct irq_balance_ctx *ctx);
-	void	(*exit)(struct irq_balance_exit *exit);	/* optional */
 	char	name[BPF_OBJ_NAME_LEN];	/* letters, digits, dots and underscores */
 };
 
@@ -57,29 +42,24 @@ static struct {
 	struct bpf_link			*link;	/* NULL: there is none */
 	struct irq_balance_ops		*ops;
 	struct irq_balance_program	program;
-	struct irq_balance_exit		exit;
-	u64				since;	/* clock (ns) of its first pass */
-	u64				worst;	/* load of the worst CPU then, ns/s */
+	u64				passes;
+	u64				refused; /* proposals */
+	u64				worst;	/* load of the worst CPU at its first pass, ns/s */
 	u64				late;	/* see IRQ_BALANCE_LATE_NS */
 	unsigned int			worse;	/* see IRQ_BALANCE_WORSE */
 } irq_balance_bpf;
 
-static void irq_balance_bpf_end(enum irq_balance_exit_reason reason, const char *how)
+static void irq_balance_bpf_end(const char *how)
 {
-	struct irq_balance_ops *ops = irq_balance_bpf.ops;
-
-	irq_balance_bpf.exit.reason = reason;
-	if (ops->exit)
-		ops->exit(&irq_balance_bpf.exit);
-	pr_info("program %s %s: %llu passes, %llu proposals refused\n", ops->name, how,
-		irq_balance_bpf.exit.passes, irq_balance_bpf.exit.refused);
+	pr_info("program %s %s: %llu passes, %llu proposals refused\n", irq_balance_bpf.ops->name,
+		how, irq_balance_bpf.passes, irq_balance_bpf.refused);
 	irq_balance_bpf.link = NULL;
 	irq_balance_map.policy.program = NULL;
 	irq_balance_replan();
 }
 
 /* Whether the worst CPU is overloaded by heavy interrupts, and the program moved one there */
-static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map, u64 now)
+static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map)
 {
 	unsigned int cpu, worst, i, heavy = 0;
 	bool mine = false;
@@ -89,18 +69,15 @@ static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map, u64 now)
 		return false;
 	for_each_cpu(cpu, &map->usable)
 		worst = map->cpus[cpu].load > map->cpus[worst].load ? cpu : worst;
-	if (!irq_balance_bpf.since) {
-		irq_balance_bpf.since = now;
+	if (!irq_balance_bpf.passes)
 		irq_balance_bpf.worst = map->cpus[worst].load;
-	}
 	for (i = 0; i < map->nr; i++) {
 		const struct irq_balance_state *st = map->irqs[i].state;
 
 		if (map->irqs[i].cpu != worst || !st->heavy)
 			continue;
 		heavy++;
-		mine |= st->moved > irq_balance_bpf.since && st->target == worst &&
-			st->reason != IRQ_BALANCE_WHY_AFFINITY;
+		mine |= st->reason == IRQ_BALANCE_WHY_PROGRAM && st->target == worst;
 	}
 	return mine && heavy > 1 &&
 	       map->cpus[worst].load > max(irq_balance_bpf.worst, IRQ_BALANCE_OVERLOAD);
@@ -112,10 +89,10 @@ static void irq_balance_bpf_plan(struct irq_balance *bal, u64 now)
 	u64 start, spent;
 
 	irq_balance_bpf.worse++;
-	if (!irq_balance_bpf_is_worse(&irq_balance_map, now))
+	if (!irq_balance_bpf_is_worse(&irq_balance_map))
 		irq_balance_bpf.worse = 0;
 	if (irq_balance_bpf.worse >= IRQ_BALANCE_WORSE) {
-		irq_balance_bpf_end(IRQ_BALANCE_EXIT_WORSE, "ejected, it overloads a CPU");
+		irq_balance_bpf_end("ejected, it overloads a CPU");
 		return;
 	}
 
@@ -124,18 +101,18 @@ static void irq_balance_bpf_plan(struct irq_balance *bal, u64 now)
 	irq_balance_bpf.ops->plan(&ctx);
 	spent = task_sched_runtime(current) - start;
 
-	irq_balance_bpf.exit.passes++;
-	irq_balance_bpf.exit.refused += ctx.refused;
+	irq_balance_bpf.passes++;
+	irq_balance_bpf.refused += ctx.refused;
 	irq_balance_bpf.late += spent;
 	irq_balance_bpf.late -= min(irq_balance_bpf.late, IRQ_BALANCE_CALL_NS);
 	if (irq_balance_bpf.late > IRQ_BALANCE_LATE_NS)
-		irq_balance_bpf_end(IRQ_BALANCE_EXIT_SLOW, "ejected, it takes too long");
+		irq_balance_bpf_end("ejected, it takes too long");
 }
 
 /* irq_balance_propose(), traced */
-__bpf_kfunc int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason)
+__bpf_kfunc int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
 {
-	int ret = irq_balance_propose(ctx, irq, cpu, reason);
+	int ret = irq_balance_propose(ctx, irq, cpu);
 
 	if (ret && ret != -E2BIG)
 		trace_irq_balance_fail(irq, cpu, ret);
@@ -153,17 +130,9 @@ static const struct btf_kfunc_id_set irq_balance_kfunc_set = {
 	.owner = THIS_MODULE, .set = &irq_balance_kfuncs,
 };
 
-static s32 irq_balance_stub_init(void)
-{
-	return 0;
-}
-
 static void irq_balance_stub_plan(struct irq_balance_ctx *ctx) { }
-static void irq_balance_stub_exit(struct irq_balance_exit *exit) { }
 
-static struct irq_balance_ops irq_balance_stubs = {
-	irq_balance_stub_init, irq_balance_stub_plan, irq_balance_stub_exit,
-};
+static struct irq_balance_ops irq_balance_stubs = { irq_balance_stub_plan };
 
 static const struct bpf_verifier_ops irq_balance_verifier_ops = {
 	.get_func_proto		= bpf_base_func_proto,
@@ -178,9 +147,7 @@ static int irq_balance_bpf_init(struct btf *btf)
 static int irq_balance_bpf_check_member(const struct btf_type *t, const struct btf_member *member,
 					const struct bpf_prog *prog)
 {
-	u32 offset = __btf_member_bit_offset(t, member) / 8;
-
-	return prog->sleepable && offset != offsetof(struct irq_balance_ops, init) ? -EINVAL : 0;
+	return prog->sleepable ? -EINVAL : 0;
 }
 
 static int irq_balance_bpf_init_member(const struct btf_type *t, const struct btf_member *member,
@@ -201,15 +168,12 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 	/* Without a link a program would outlive its owner */
 	if (!link)
 		return -EOPNOTSUPP;
-	/* bpf_struct_ops_link_create() serialises: no other program attaches meanwhile */
-	scoped_guard(mutex, &irq_balance_pass_mutex) {
-		if (irq_balance_bpf.link)
-			return -EBUSY;
-	}
-	if (!ops->plan || (ops->init && ops->init()))
+	if (!ops->plan)
 		return -EINVAL;
 
 	guard(mutex)(&irq_balance_pass_mutex);
+	if (irq_balance_bpf.link)
+		return -EBUSY;
 	memset(&irq_balance_bpf, 0, sizeof(irq_balance_bpf));
 	irq_balance_bpf.link = link;
 	irq_balance_bpf.ops = ops;
@@ -228,7 +192,7 @@ static void irq_balance_bpf_unreg(void *kdata, struct bpf_link *link)
 	guard(mutex)(&irq_balance_pass_mutex);
 	/* It may have been ejected, and attached again by another link */
 	if (link && irq_balance_bpf.link == link)
-		irq_balance_bpf_end(IRQ_BALANCE_EXIT_DETACHED, "detached");
+		irq_balance_bpf_end("detached");
 }
 
 static struct bpf_struct_ops irq_balance_bpf_ops = {

@@ -18,8 +18,8 @@
  *
  * Locks, from the outermost::
  *
- *   irq_balance_mode_mutex	off, observe, on, rebalance; not taken by the thread,
- *				which is stopped under it
+ *   irq_balance_mode_mutex	off, observe, on; not taken by the thread, which is
+ *				stopped under it
  *   cpus_read_lock()		a pass, for the topology and the online CPUs
  *   irq_balance_pass_mutex	a pass, the settings, the statistics
  *   desc->lock			one interrupt
@@ -56,9 +56,6 @@
 static DEFINE_MUTEX(irq_balance_mode_mutex);
 static struct task_struct *irq_balance_task;
 static DECLARE_WAIT_QUEUE_HEAD(irq_balance_pass_wait);
-
-/* Passes that irq_balance_rebalance() has asked for, and the last of these that was made */
-static unsigned int irq_balance_asked, irq_balance_answered;
 
 static void publish_move(struct irq_desc *desc, struct irq_balance_irq *irq)
 {
@@ -97,7 +94,7 @@ static void publish(struct irq_balance_map *map, unsigned int moves)
 }
 
 /* With the settings, the inputs of the pass: enough to replay it with others, elsewhere */
-static void trace_pass(struct irq_balance_map *map, u64 now, unsigned int moves, bool asked)
+static void trace_pass(struct irq_balance_map *map, u64 now, unsigned int moves)
 {
 	unsigned int cpu, i;
 	u64 worst = 0;
@@ -112,7 +109,7 @@ static void trace_pass(struct irq_balance_map *map, u64 now, unsigned int moves,
 	}
 	for_each_cpu(cpu, &map->usable)
 		worst = max(worst, map->cpus[cpu].load);
-	trace_irq_balance_plan(&map->policy, now, worst, moves, asked);
+	trace_irq_balance_plan(&map->policy, now, worst, moves);
 }
 
 /* A pass. Returns the time of the next one, IRQ_BALANCE_NO_TIMER for none. */
@@ -120,8 +117,7 @@ static u64 run(void)
 {
 	struct irq_balance_map *map = &irq_balance_map;
 	struct irq_balance *policy = &map->policy;
-	unsigned int request = READ_ONCE(irq_balance_asked), moves;
-	bool asked = request != irq_balance_answered;
+	unsigned int moves;
 	u64 now;
 
 	guard(cpus_read_lock)();
@@ -132,7 +128,6 @@ static u64 run(void)
 
 	/* The pass may eject the program */
 	trace_irq_balance_settings(&irq_balance_settings, policy->program);
-	policy->asked = asked;
 	policy->observe = !irq_balance_moves();
 	policy->kicked = xchg(&irq_balance_bell.kicked, 0);
 	moves = irq_balance_pass(policy, now, &(struct irq_balance_input) {
@@ -140,14 +135,13 @@ static u64 run(void)
 		.irqs = map->irqs, .nr_irqs = map->nr,
 	});
 	irq_load_set_kick(&irq_balance_kick, policy->limit);
-	trace_pass(map, now, moves, asked);
+	trace_pass(map, now, moves);
 	publish(map, moves);
 	/* The rest of those that may not stay */
 	if (moves == IRQ_BALANCE_MOVES_MAX)
 		irq_balance_review();
 
 	WRITE_ONCE(map->passes, map->passes + 1);
-	WRITE_ONCE(irq_balance_answered, request);
 	wake_up_all(&irq_balance_pass_wait);
 	return policy->next;
 }
@@ -186,7 +180,7 @@ static int irq_balance_thread(void *unused)
 	/* Samples find their rates, and NAPI instances their interrupts */
 	wait_event_freezable_timeout(irq_balance_bell.wait, kthread_should_stop(), HZ / 5);
 	while (!kthread_freezable_should_stop(NULL)) {
-		/* Before @asked is read, and before the pass: a later kick starts another pass */
+		/* Before the pass: a later kick starts another one */
 		smp_store_mb(irq_balance_bell.rung, 0);
 		sleep_until(run());
 	}
@@ -281,10 +275,6 @@ static void reset(enum irq_balance_mode mode)
 	}
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
 	map->gain = 0;
-	if (mode == IRQ_BALANCE_OFF) {
-		WRITE_ONCE(irq_balance_answered, irq_balance_asked);
-		wake_up_all(&irq_balance_pass_wait);
-	}
 	irq_balance_review();
 }
 
@@ -336,29 +326,6 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 	if (old == IRQ_BALANCE_OFF)
 		wake_up_process(irq_balance_task);
 	return 0;
-}
-
-/*
- * Make a pass now, for which no deviation is assumed and no interrupt rests. The thread
- * makes the pass, after the shortest interval: the moves before have to take effect.
- */
-int irq_balance_rebalance(void)
-{
-	unsigned int request;
-	int ret;
-
-	scoped_guard(mutex, &irq_balance_mode_mutex) {
-		if (irq_balance_mode == IRQ_BALANCE_OFF)
-			return -EINVAL;
-
-		request = irq_balance_asked + 1;
-		/* Pairs with the thread: its pass sees this, or the wake-up below starts another */
-		smp_store_mb(irq_balance_asked, request);
-		irq_balance_replan();
-	}
-	ret = wait_event_killable(irq_balance_pass_wait,
-				  (int)(READ_ONCE(irq_balance_answered) - request) >= 0);
-	return ret ?: irq_balance_get_mode() == IRQ_BALANCE_OFF ? -ECANCELED : 0;
 }
 
 static int __init irq_balance_late_init(void)

@@ -6,7 +6,6 @@
 #include "state.h"
 
 int irq_balance_set_mode(enum irq_balance_mode mode);
-int irq_balance_rebalance(void);
 void irq_balance_restrict(void);
 void irq_balance_refresh(void);
 

@@ -203,18 +203,12 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		st->promise = 0;
 		rest(st, st->moved);
 	}
-	/* The user asks, or what it may do has changed: no rest */
-	if (bal->asked || bal->changed || irq->changed) {
+	/* What it may do has changed: no rest */
+	if (bal->changed || irq->changed) {
 		st->hold = 0;
 		st->waited = 0;
 		st->failed = false;
 	}
-}
-
-/* How far off a load may be; a pass that the user asked for assumes no error */
-static u64 error_of(const struct irq_balance *bal, const struct irq_balance_average *avg)
-{
-	return bal->asked ? 0 : irq_balance_average_error(avg);
 }
 
 /* Takes in the CPUs: what each has to do, and how it compares with others */
@@ -240,7 +234,7 @@ static void take_cpus(struct irq_balance *bal, u64 now)
 		base = irq_balance_cost(w, cpu->base.mean, i);
 		cpu->load = base;
 		cpu->recent = irq_balance_cost(w, cpu->base.recent, i);
-		error = irq_balance_cost(w, error_of(bal, &cpu->base), i);
+		error = irq_balance_cost(w, irq_balance_average_error(&cpu->base), i);
 		irq_balance_charge(w, i, base, irq_balance_square(error));
 	}
 	for (irq = w->in.irqs; irq < w->in.irqs + w->in.nr_irqs; irq++) {
@@ -298,7 +292,7 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 
 	w->nr = 0;
 	for (irq = w->in.irqs; irq < w->in.irqs + w->in.nr_irqs; irq++) {
-		u64 error = error_of(bal, &irq->state->load), cost;
+		u64 error = irq_balance_average_error(&irq->state->load), cost;
 		bool stay;
 
 		if (irq->cpu >= w->nr_cpus)
@@ -450,7 +444,6 @@ unsigned int irq_balance_pass(struct irq_balance *bal, u64 now, const struct irq
 	}
 	set_pace(bal, now);
 	bal->kicked = false;
-	bal->asked = false;
 	bal->changed = false;
 	return bal->nr_moves;
 }

@@ -177,7 +177,6 @@ struct irq_balance {
 	/* in, cleared by the pass: */
 	bool		kicked;		/* the charge path asked for this pass */
 	bool		changed;	/* the CPUs, or the program: no rest */
-	bool		asked;		/* the user asked: no rest, loads are taken as exact */
 };
 
 /* The load from which on an interrupt is heavy, ns/s */

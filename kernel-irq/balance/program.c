@@ -14,9 +14,6 @@
 #include "place.h"
 #include "program.h"
 
-/* The most that a pass looks at from a program */
-#define PROPOSALS_MAX	4096U
-
 void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now)
 {
 	*ctx = (struct irq_balance_ctx) {
@@ -40,18 +37,11 @@ __bpf_kfunc struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *
 
 static struct irq_balance_irq *irq_balance_ctx_find(struct irq_balance_ctx *ctx, u32 irq)
 {
-	u32 i, low = 0, high = ctx->nr_irqs;
+	struct irq_balance_irq *i = ctx->bal->work->in.irqs, *end = i + ctx->nr_irqs;
 
-	while (low < high) {
-		i = low + (high - low) / 2;
-		if (ctx->bal->work->in.irqs[i].irq == irq)
-			return &ctx->bal->work->in.irqs[i];
-		if (ctx->bal->work->in.irqs[i].irq < irq)
-			low = i + 1;
-		else
-			high = i;
-	}
-	return NULL;
+	while (i < end && i->irq != irq)
+		i++;
+	return i < end ? i : NULL;
 }
 
 /**
@@ -90,21 +80,16 @@ __bpf_kfunc int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 
  * @ctx:	the pass
  * @irq:	number of the interrupt
  * @cpu:	number of the CPU that it is to go to
- * @reason:	IMBALANCE, CAPACITY, LOCALITY or PROGRAM of enum irq_balance_why, for the user
  *
- * Return: 0; -EINVAL: another reason; or as bpf_irq_balance_check()
+ * Return: as bpf_irq_balance_check()
  */
-int irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason)
+int irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
 {
-	bool known = reason == IRQ_BALANCE_WHY_IMBALANCE || reason == IRQ_BALANCE_WHY_CAPACITY ||
-		     reason == IRQ_BALANCE_WHY_LOCALITY || reason == IRQ_BALANCE_WHY_PROGRAM;
-	int ret = known ? bpf_irq_balance_check(ctx, irq, cpu) : -EINVAL;
+	int ret = bpf_irq_balance_check(ctx, irq, cpu);
 
-	if (ctx->proposals == PROPOSALS_MAX)
-		return -E2BIG;
-	ctx->proposals++;
 	ctx->refused += !!ret;
 	if (!ret)
-		irq_balance_ask(ctx->bal, irq_balance_ctx_find(ctx, irq), cpu, reason);
+		irq_balance_ask(ctx->bal, irq_balance_ctx_find(ctx, irq), cpu,
+				IRQ_BALANCE_WHY_PROGRAM);
 	return ret;
 }

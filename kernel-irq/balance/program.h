@@ -13,15 +13,14 @@ struct irq_balance_ctx {
 	u32	nr_irqs;	/* interrupts in this pass */
 	u32	nr_cpus;
 	u32	generation;	/* differs after each start, which voids all loads */
-	u32	proposals;	/* so far */
-	u32	refused;	/* of them */
+	u32	refused;	/* proposals so far */
 };
 
 void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now);
 struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index);
 struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu);
 int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu);
-int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason);
-int irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 reason);
+int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu);
+int irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu);
 
 #endif /* _KERNEL_IRQ_BALANCE_PROGRAM_H */

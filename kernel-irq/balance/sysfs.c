@@ -76,18 +76,6 @@ static ssize_t ban_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute irq_balance_ban_attr = __ATTR_RW(ban);
 
-static ssize_t rebalance_store(struct kobject *kobj, struct kobj_attribute *attr,
-			       const char *buf, size_t count)
-{
-	int ret = sysfs_streq(buf, "1") ? irq_balance_rebalance() : -EINVAL;
-
-	if (ret == -EINVAL)
-		pr_err_ratelimited("rebalance: expected 1, and state observe or on\n");
-	return ret ? : count;
-}
-
-static struct kobj_attribute irq_balance_rebalance_attr = __ATTR_WO(rebalance);
-
 static ssize_t irq_balance_setting_store(struct kobject *kobj, struct kobj_attribute *attr,
 					 const char *buf, size_t count)
 {
@@ -113,7 +101,6 @@ static const struct attribute *irq_balance_attrs[] = {
 #define IRQ_BALANCE_SETTING_NAME(name, ...)	&irq_balance_##name##_attr.attr,
 	&irq_balance_cpus_attr.attr,
 	&irq_balance_ban_attr.attr,
-	&irq_balance_rebalance_attr.attr,
 	IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING_NAME)
 	NULL
 };

@@ -102,21 +102,19 @@ TRACE_EVENT(irq_balance_irq,
 
 /*
  * A pass: the worst CPU's relative load now and at the end of the plan (ns/s), the moves
- * that it asks for, the time to the next pass (0: no timer), whether the user asked, and a
- * number that changes each time that the state does, which voids all loads
+ * that it asks for, the time to the next pass (0: no timer), and a number that changes each time
+ * that the state does, which voids all loads
  */
 TRACE_EVENT(irq_balance_plan,
-	    TP_PROTO(const struct irq_balance *bal, u64 now, u64 worst, unsigned int moves,
-		     bool asked),
-	    TP_ARGS(bal, now, worst, moves, asked),
+	    TP_PROTO(const struct irq_balance *bal, u64 now, u64 worst, unsigned int moves),
+	    TP_ARGS(bal, now, worst, moves),
 	    TP_STRUCT__entry(__field(u64, now)
 			     __field(u64, worst)
 			     __field(u64, planned)
 			     __field(unsigned int, heavy)
 			     __field(unsigned int, moves)
 			     __field(unsigned int, next_ms)
-			     __field(unsigned int, generation)
-			     __field(bool, asked)),
+			     __field(unsigned int, generation)),
 	    TP_fast_assign(__entry->now = now;
 			   __entry->heavy = bal->nr_heavy;
 			   __entry->worst = worst;
@@ -124,11 +122,10 @@ TRACE_EVENT(irq_balance_plan,
 			   __entry->moves = moves;
 			   __entry->next_ms = bal->interval_ms;
 			   __entry->generation = bal->generation;
-			   __entry->asked = asked;
 	    ),
-	    TP_printk("now=%llu heavy=%u worst=%llu planned=%llu moves=%u next_ms=%u generation=%u asked=%d",
+	    TP_printk("now=%llu heavy=%u worst=%llu planned=%llu moves=%u next_ms=%u generation=%u",
 		      __entry->now, __entry->heavy, __entry->worst, __entry->planned,
-		      __entry->moves, __entry->next_ms, __entry->generation, __entry->asked)
+		      __entry->moves, __entry->next_ms, __entry->generation)
 );
 
 DECLARE_EVENT_CLASS(irq_balance_target,

@@ -38,12 +38,12 @@ LOAD_MAX, BASE_MAX = 2**33 - 1, 10**9
 EVENTS = {name: words.split() for name, words in {
     'settings': 'heavy min_gain interval_ms program', 'fail': 'irq to error', 'irq': 'irq cpu node time load status mask',
     'cpu': 'cpu node package llc core capacity online usable time load tasks',
-    'plan': 'now heavy worst planned moves next_ms generation asked',
+    'plan': 'now heavy worst planned moves next_ms generation',
     'move': 'irq from to reason load gain', 'propose': 'irq from to reason load gain'}.items()}
 # Numbers that the kernel writes and replay takes; all others have 64 bits
 RANGES = {'capacity': (1, 1024), 'cpu': (0, 8191), 'from': (0, 8191), 'to': (0, 8191), 'irq': (0, 2**32 - 1),
           'node': (-1, 65535), 'package': (0, 65535), 'llc': (0, 65535), 'core': (0, 65535), 'error': (-2**31, 2**31 - 1),
-          'online': (0, 1), 'usable': (0, 1), 'asked': (0, 1), 'min_gain': (0, 1000), 'interval_ms': (10, 10000),
+          'online': (0, 1), 'usable': (0, 1), 'min_gain': (0, 1000), 'interval_ms': (10, 10000),
           'settings heavy': (1, 1000)}
 WORDS = {'status': '[a-z-]+', 'mask': '[0-9a-f]+(,[0-9a-f]+)*', 'reason': '[a-z-]+', 'program': '[A-Za-z0-9_.]+'}
 
@@ -146,7 +146,7 @@ class Pass:
     """One pass of the balancer: its input and its decisions."""
     def __init__(self):
         self.cpus, self.irqs, self.moves, self.settings = {}, {}, [], None
-        self.now, self.asked, self.generation = None, False, None
+        self.now, self.generation = None, None
 
 
 def passes(text, where):
@@ -170,7 +170,7 @@ def passes(text, where):
                 now = Pass()
                 now.settings = value
             elif name == 'plan':
-                now.now, now.asked, now.generation = int(value['now']), value['asked'] == '1', value['generation']
+                now.now, now.generation = int(value['now']), value['generation']
                 if found and now.generation != found[-1].generation:
                     # The balancer was switched, and has lost its history
                     found = []
@@ -302,7 +302,7 @@ def convert(text, where):
                 if base.get(cpu, 0) != bases.get(cpu, 0):
                     bases[cpu] = base.get(cpu, 0)
                     out.append('base %d %d' % (cpu, bases[cpu]))
-        out.append('pass asked' if one.asked else 'pass')
+        out.append('pass')
         for name, m in one.moves:
             out.append('# %s %d %s %s %s %s %s' % (name, ms, m['irq'], m['from'], m['to'], m['reason'], m['gain']))
     return '\n'.join(out + ['end %d' % ms]) + '\n'

@@ -235,9 +235,7 @@ static void event(struct sim *s, const struct workload_event *ev)
 	case WORKLOAD_EPOCH:
 		break;
 	case WORKLOAD_PASS:
-	case WORKLOAD_PASS_ASKED:
 		s->pass = s->recorded;
-		s->bal.asked |= s->recorded && ev->what == WORKLOAD_PASS_ASKED;
 		break;
 	case WORKLOAD_LOAD:
 		s->irqs[ev->index].load = ev->value;

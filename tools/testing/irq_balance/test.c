@@ -38,11 +38,11 @@ void settle(struct world *w)
 	world_run(w, 3000);
 }
 
-/* The moves of the first plan, which the user asks for: loads count as exact */
+/* The moves of the first plan, with exact loads */
 unsigned int ask(struct world *w)
 {
 	world_step(w, 100 * MSEC);
-	w->bal.asked = true;
+	world_exact(w);
 	return world_step(w, 200 * MSEC);
 }
 

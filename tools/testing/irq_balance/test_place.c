@@ -295,7 +295,7 @@ static bool exact_gain(u64 load)
 	EXPECT_EQ(world_step(&w, 200 * MSEC), 0);
 	EXPECT_EQ(w.state[0].why, load < 20 * MSEC ? IRQ_BALANCE_WHY_GAIN :
 						     IRQ_BALANCE_WHY_NOISE);
-	w.bal.asked = true;
+	world_exact(&w);
 	moved = world_step(&w, 200 * MSEC);
 	finish(&w);
 	return moved;
@@ -553,7 +553,7 @@ static void test_crowd_limits(void)
 			world_irq(&w, 0, 10 * MSEC);
 		w.base[0] = (kind ? 551 : 549) * MSEC;
 		world_step(&w, 100 * MSEC);
-		w.bal.asked = true;
+		world_exact(&w);
 		/* With so much history they may */
 		EXPECT_EQ(world_step(&w, 100 * MSEC) > 0, kind);
 		finish(&w);
@@ -575,7 +575,7 @@ static void test_crowd_limits(void)
 		w.set.heavy = 80 + i;
 		w.base[0] = 400 * MSEC;
 		world_step(&w, 100 * MSEC);
-		w.bal.asked = true;
+		world_exact(&w);
 		EXPECT_EQ(world_step(&w, 200 * MSEC) > 0, !i);
 		finish(&w);
 	}

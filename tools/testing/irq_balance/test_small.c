@@ -50,7 +50,7 @@ static void plan_small(struct world *w, u64 *total)
 	try_all(w, 0, load, 0, least);
 	for (i = 0, optimum = before; i <= w->nr_irqs; i++)
 		optimum = min(optimum, least[i]);
-	w->bal.asked = true;
+	world_exact(w);
 	total[MOVES] += world_step(w, 200 * MSEC);
 	total[WORST] += world_worst(w) / MSEC;
 	total[MISSED] += world_worst(w) > optimum + max(optimum / 100, before / 20);

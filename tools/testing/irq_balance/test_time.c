@@ -365,7 +365,7 @@ static void test_night(void)
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(w.irqs[i].load, 2000000);
 	EXPECT_EQ(w.cpus[0].base.mean, 3000000);
-	w.bal.asked = true;
+	world_exact(&w);
 	EXPECT_EQ(world_step(&w, 100 * MSEC), 0);
 	world_step(&w, 24 * 3600000 * (u64)MSEC);
 	for (i = 0; i < 4; i++)

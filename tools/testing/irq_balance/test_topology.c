@@ -207,7 +207,7 @@ static void test_node_tight(void)
 		for (i = 0; i < nr; i++)
 			w.load[i] = w.load[i] * 8 * 600 * MSEC / sum;
 		world_step(&w, 100 * MSEC);
-		w.bal.asked = true;
+		world_exact(&w);
 		world_step(&w, 200 * MSEC);
 		for (i = 0; i < nr; i++)
 			left += w.irqs[i].cpu >= 8;

@@ -365,11 +365,10 @@ static int read_epoch(struct reader *r)
 
 static int read_pass(struct reader *r)
 {
-	bool asked = flag(r, "asked");
-
+	flag(r, "asked");	/* in older recordings */
 	if (no_more(r))
 		return -1;
-	add_event(r, asked ? WORKLOAD_PASS_ASKED : WORKLOAD_PASS);
+	add_event(r, WORKLOAD_PASS);
 	r->load->recorded = true;
 	return 0;
 }

@@ -65,7 +65,6 @@ enum workload_what {
 	WORKLOAD_OFFLINE,
 	WORKLOAD_ONLINE,
 	WORKLOAD_PASS,
-	WORKLOAD_PASS_ASKED,
 };
 
 /**

@@ -189,6 +189,35 @@ static bool crowded(const struct world *w)
 	return found;
 }
 
+static void make_exact(struct irq_balance_average *avg, u64 load)
+{
+	avg->mean = load;
+	avg->recent = load;
+	avg->dev = 0;
+	avg->windows = (struct irq_balance_range) { load, load };
+	avg->seconds = avg->windows;
+	avg->age_ms = 3600000;
+	avg->run_ms = 0;
+}
+
+/**
+ * world_exact - let the next passes know the loads as if they had been constant for an hour
+ * @w:		world
+ *
+ * No interrupt rests, either.
+ */
+void world_exact(struct world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr_irqs; i++)
+		make_exact(&w->state[i].load, w->load[i]);
+	for (i = 0; i < w->nr_cpus; i++)
+		make_exact(&w->cpus[i].base, w->base[i] * w->cpus[i].capacity /
+					     IRQ_BALANCE_CAPACITY);
+	w->bal.changed = true;
+}
+
 /**
  * world_pass - make one pass now and execute its moves
  * @w:		world

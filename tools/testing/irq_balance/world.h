@@ -57,6 +57,7 @@ struct world {
 };
 
 void world_init(struct world *w, unsigned int nr_cpus);
+void world_exact(struct world *w);
 void world_exit(struct world *w);
 unsigned int world_irq(struct world *w, unsigned int cpu, u64 load);
 u64 world_load(const struct world *w, unsigned int cpu);

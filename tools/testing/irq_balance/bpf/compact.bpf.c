@@ -111,7 +111,7 @@ IRQ_BALANCE_PLAN(compact)
 	FOR_EACH(i, ctx->nr_irqs, IRQS_MAX) {
 		irq = bpf_irq_balance_irq(ctx, i);
 		if (irq && place[i] < CPUS_MAX && place[i] != irq->cpu)
-			bpf_irq_balance_propose(ctx, irq->irq, place[i], WHY(PROGRAM));
+			bpf_irq_balance_propose(ctx, irq->irq, place[i]);
 	}
 }
 

@@ -86,28 +86,17 @@ struct task_struct {
 	u32		flags;
 };
 
-struct irq_balance_exit {
-	u32	reason;		/* 0: detached, 1: it took too long, 2: it overloaded a CPU */
-};
-
 struct irq_balance_ops {
-	int	(*init)(void);
 	void	(*plan)(struct irq_balance_ctx *ctx);
-	void	(*exit)(struct irq_balance_exit *exit);
 	char	name[16];
 };
 
 #pragma clang attribute pop
 
-enum irq_balance_why {
-	IRQ_BALANCE_WHY_IMBALANCE = 1,
-	IRQ_BALANCE_WHY_PROGRAM = 5,
-};
-
 struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index) __ksym;
 struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu) __ksym;
 int bpf_irq_balance_check(struct irq_balance_ctx *ctx, u32 irq, u32 cpu) __ksym;
-int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu, u32 why) __ksym;
+int bpf_irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu) __ksym;
 
 struct bpf_iter_num {
 	u64 opaque;
@@ -154,7 +143,6 @@ static __always_inline bool next_number(struct bpf_iter_num *it, u32 *i, u32 max
 	     *start_##i = (bpf_iter_num_new(&it_##i, 0, (end)), (void)bpf_iter_num_destroy, NULL);\
 	     next_number(&it_##i, &(i), max); (void)start_##i)
 
-#define WHY(name)	bpf_core_enum_value(enum irq_balance_why, IRQ_BALANCE_WHY_##name)
 #define IRQ_BALANCE_PLAN(word)									\
 	static __always_inline void word##_do(struct irq_balance_ctx *);	\
 	SEC("struct_ops/plan") void word##_plan(u64 *args)					\
@@ -175,7 +163,6 @@ static __always_inline bool next_number(struct bpf_iter_num *it, u32 *i, u32 max
 
 #define bpf_irq_balance_propose	irq_balance_propose
 #define FOR_EACH(i, end, max)	for (i = 0; i < (end) && i < (max); i++)
-#define WHY(name)		IRQ_BALANCE_WHY_##name
 #define barrier_var(var)	((void)(var))
 #define IRQ_BALANCE_PLAN(word)	static void word##_plan(struct irq_balance_ctx *ctx)
 #define IRQ_BALANCE_PROGRAM(word)								\

@@ -132,7 +132,7 @@ IRQ_BALANCE_PLAN(keepoff)
 		if (!cpu || (!leaves && AT(load, to) + load_on(irq, cpu) + most / 10 >= most))
 			continue;
 		AT(load, to) += load_on(irq, cpu);
-		bpf_irq_balance_propose(ctx, irq->irq, to, leaves ? WHY(PROGRAM) : WHY(IMBALANCE));
+		bpf_irq_balance_propose(ctx, irq->irq, to);
 		if (!leaves)
 			most = 0;
 	}

@@ -63,7 +63,7 @@ IRQ_BALANCE_PLAN(rotate)
 		if (to < 0)
 			continue;
 		AT(taken, to) = 1;
-		bpf_irq_balance_propose(ctx, irq->irq, to, WHY(PROGRAM));
+		bpf_irq_balance_propose(ctx, irq->irq, to);
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that must do no harm, for bpf.sh: hostile, slow, pile, write, sleep, refuses,
- * unlinked, or life, as -DKIND_... says
+ * Programs that must do no harm, for bpf.sh: hostile, slow, pile, write, sleep, or
+ * unlinked, as -DKIND_... says
  */
 #include "irq_balance.bpf.h"
 
@@ -19,7 +19,7 @@ IRQ_BALANCE_PLAN(hostile)
 
 		FOR_EACH(cpu, ctx->nr_cpus + 2, CPUS_MAX)
 			bpf_irq_balance_propose(ctx, irq ? irq->irq : i + 100000,
-						(cpu + target) % (ctx->nr_cpus + 2), WHY(PROGRAM));
+						(cpu + target) % (ctx->nr_cpus + 2));
 	}
 }
 
@@ -47,7 +47,7 @@ IRQ_BALANCE_PLAN(pile)
 	FOR_EACH(i, ctx->nr_irqs, IRQS_MAX) {
 		irq = bpf_irq_balance_irq(ctx, i);
 		if (irq && is_movable(irq))
-			bpf_irq_balance_propose(ctx, irq->irq, 1, WHY(PROGRAM));
+			bpf_irq_balance_propose(ctx, irq->irq, 1);
 	}
 }
 
@@ -70,50 +70,6 @@ SEC("struct_ops.s/plan") void sleep_plan(u64 *args)
 }
 
 IRQ_BALANCE_PROGRAM(sleep);
-#elif defined(KIND_life) || defined(KIND_refuses)
-/* Calls of init(), and 1 + the reason of exit(). The map stays when the program is gone. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, u32);
-	__type(value, u32);
-	__uint(pinning, 1 /* LIBBPF_PIN_BY_NAME */);
-} irq_balance_life SEC(".maps");
-
-static void note(u32 key, u32 number)
-{
-	u32 *value = bpf_map_lookup_elem(&irq_balance_life, &key);
-
-	if (value)
-		*value += number;
-}
-
-SEC("struct_ops.s/init") int life_init(u64 *args)
-{
-	(void)args;
-	note(0, 1);
-#ifdef KIND_refuses
-	return -1;
-#else
-	return 0;
-#endif
-}
-
-SEC("struct_ops/exit") void life_exit(u64 *args)
-{
-	note(1, 1 + ((struct irq_balance_exit *)args[0])->reason);
-}
-
-IRQ_BALANCE_PLAN(life)
-{
-	(void)ctx;
-}
-
-char LICENSE[] SEC("license") = "GPL";
-SEC(".struct_ops.link") struct irq_balance_ops life = {
-	.init = (void *)life_init, .plan = (void *)life_plan, .exit = (void *)life_exit,
-	.name = "life",
-};
 #elif defined(KIND_unlinked)
 IRQ_BALANCE_PLAN(unlinked)
 {

@@ -18,10 +18,10 @@ if ! insmod "$module" 2>"$TMP/insmod"; then
 	ktap_exit_fail_msg "$(cat "$TMP/insmod")"
 fi
 [ -d $PINS ] || mount -t bpf bpffs /sys/fs/bpf 2>/dev/null
-trap 'detach; rm -f /sys/fs/bpf/irq_balance_{life,slow}
+trap 'detach; rm -f /sys/fs/bpf/irq_balance_slow
 	rmdir /sys/fs/cgroup/irq_balance_bpf 2>/dev/null; rmmod known_cost; cleanup' EXIT
 trace_start || skip_all "no tracepoints of the balancer"
-ktap_set_plan 28
+ktap_set_plan 26
 dmesg -C
 
 attach() { # program: its output is in $TMP/attach
@@ -212,15 +212,5 @@ result "a program cannot write to the pass" $? "$(grep 'only read' "$TMP/attach"
 result "a program cannot sleep in a pass" $? "$(tail -n 1 "$TMP/attach")"
 ! attach unlinked && ! logged 'unlinked plans' && grep -q 'Operation not supported' "$TMP/attach"
 result "nor live without a link" $? "$(tail -n 1 "$TMP/attach")"
-
-life() {
-	"$BPFTOOL" map dump pinned /sys/fs/bpf/irq_balance_life | sed -n 's/.*"value": //p' | xargs
-}
-attach life
-detach
-[ "$(life)" = "1 1" ]
-result "init() and exit() are called" $? "$(life)"
-! attach refuses && grep -q 'Invalid argument' "$TMP/attach" && [ "$(life)" = "2 1" ]
-result "a program may refuse in init()" $? "$(tail -n 1 "$TMP/attach")"
 
 ktap_finished

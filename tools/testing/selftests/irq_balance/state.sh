@@ -23,12 +23,6 @@ refused() { # cat writes all lines at once, printf each by itself
 	fi
 }
 
-refused_write() { # the same for a file that cannot be read
-	local error
-	error=$({ printf '%s\n' "$2" >"$1"; } 2>&1) && { ktap_print_msg "$1 took '$2'"; return 1; }
-	[[ $error == *"Invalid argument"* ]] || { ktap_print_msg "$1: '$2': $error"; return 1; }
-}
-
 value $BALANCER/state now
 case $now in off|observe|on) r=0 ;; *) r=1 ;; esac
 result "state is a word that can be written" $r "it is $now"
@@ -57,7 +51,7 @@ result "state refuses other words with EINVAL and stays as it is" $r
 # files that are no single number or word
 special() {
 	[ -f "$1" ] || return 0
-	case ${1##*/} in state|cpus|ban|rebalance) ;; *) return 1 ;; esac
+	case ${1##*/} in state|cpus|ban) ;; *) return 1 ;; esac
 }
 
 r=0 n=0
@@ -103,13 +97,6 @@ for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "$long"; do
 	refused $BALANCER/ban "$word" || r=1
 done
 result "ban takes numbers and names and refuses holes, lines and more than a page" $r
-
-r=0
-state off
-for word in 0 2 x 1; do refused_write $BALANCER/rebalance "$word" || r=1; done
-state observe
-refused_write $BALANCER/rebalance 0 && echo 1 >$BALANCER/rebalance || r=1
-result "rebalance takes 1, and only while the balancer is not off" $r
 
 r=0
 f=$(choices | head -n 1)
