@@ -20,8 +20,9 @@
  * charged for all else: timers, RCU, the scheduler, packets that another CPU steers here.
  *
  * An instance belongs to the interrupt that its driver names with netif_napi_set_irq(),
- * otherwise to the one whose handler scheduled it. Polls by NAPI threads and by busy pollers
- * are not charged: they run where the scheduler puts them, and the interrupt is marked.
+ * otherwise to the one whose handler scheduled it; if several did, each pays for what it raised.
+ * Polls by NAPI threads and by busy pollers are not charged: they run where the scheduler puts
+ * them.
  *
  * The time of a softirq or a thread does not contain what interrupted it. Interruptions that
  * were not timed count with this CPU's recent mean. If a thread slept in its handler, the

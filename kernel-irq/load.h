@@ -15,11 +15,6 @@
 struct irq_work;
 struct napi_struct;
 
-/* Jiffies that the leaky bucket of irq_load_polled() gets for a poll by a task */
-#define IRQ_LOAD_POLL_JIFFIES	DIV_ROUND_UP(HZ, 32)
-/* The most that it holds: it takes two seconds to leak */
-#define IRQ_LOAD_POLLED		(2U * HZ)
-
 /* Cost of an interrupt so far: handlers, softirqs on its behalf, threads */
 struct irq_load {
 	u64		time_ns;
@@ -54,15 +49,11 @@ struct irq_load_line {
 	struct irq_load		seen;		/* D: highest times a reader saw; R: cpu, charges */
 	u64			window_start;	/* R: when the present window was opened */
 	u64			window_total;	/* R: time of all kinds by then */
-	/* NAPI polls by threads or busy pollers, which are not measured: see irq_load_polled() */
-	u32			polled;		/* R: level of the bucket */
-	u32			polled_at;	/* R: jiffies of the last one */
 };
 
 /* load_line.c */
 struct irq_desc *irq_load_next_desc(struct irq_desc *desc);
 void irq_load_peek(struct irq_desc *desc, struct irq_load *load);
-bool irq_load_is_polled(struct irq_desc *desc);
 void irq_load_set_kick(struct irq_work *work, u32 limit);
 
 /* load_span.c */
@@ -103,28 +94,5 @@ static inline int irq_load_alloc(struct irq_desc *desc, int node) { return 0; }
 static inline void irq_load_renew(struct irq_desc *desc) { }
 static inline void irq_load_free(struct irq_desc *desc) { }
 #endif
-
-/*
- * Level of a leaky bucket: a jiffy with a poll by a task adds the jiffies of 1/32 s, and one
- * leaks in each jiffy. So it fills if more than 32 in a second have one: rare busy polling
- * does not count.
- */
-static inline u32 irq_load_polled(const struct irq_load_line *line, u32 now)
-{
-	u32 level = READ_ONCE(line->polled), at = READ_ONCE(line->polled_at);
-
-	/* After @now was read ticks may have come, and another CPU may have counted a poll */
-	return at - now < HZ ? level : level - min(level, now - at);
-}
-
-/* Without lock: one poll per jiffy counts, whichever CPU wins */
-static inline void irq_load_count_polled(struct irq_load_line *line, u32 now)
-{
-	if (READ_ONCE(line->polled_at) == now)
-		return;
-	WRITE_ONCE(line->polled, min(irq_load_polled(line, now) + IRQ_LOAD_POLL_JIFFIES,
-				     IRQ_LOAD_POLLED));
-	WRITE_ONCE(line->polled_at, now);
-}
 
 #endif /* _KERNEL_IRQ_LOAD_H */

@@ -156,21 +156,6 @@ void irq_load_renew(struct irq_desc *desc)
 }
 
 /**
- * irq_load_is_polled - Whether tasks poll the NAPI instances of an interrupt
- * @desc:	the interrupt
- *
- * Such polls are not measured.
- *
- * Context: any
- *
- * Return: true if threads or busy pollers did that in more than 32 jiffies of the last second
- */
-bool irq_load_is_polled(struct irq_desc *desc)
-{
-	return irq_load_polled(desc->load, jiffies) > IRQ_LOAD_POLLED / 2;
-}
-
-/**
  * irq_load_set_kick - Be told when a load rises
  * @work:	queued when an interrupt is charged a quantum within @limit, or for the first time;
  *		NULL: no more

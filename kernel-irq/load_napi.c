@@ -4,27 +4,24 @@
  *
  * Some drivers name it with netif_napi_set_irq(). For others it is learned: a handler that is timed
  * schedules its instance. An instance that is polled without end since before measuring began has
- * no known interrupt, until a handler schedules it again.
+ * no known interrupt, until a handler schedules it again. One that the handlers of several
+ * interrupts schedule, as of RX and TX, belongs to none of them: each claims runs.
  *
  * The backlog, gro_cells and tunnels have no interrupt, nor have instances that a task or a softirq
  * schedules. If the poll of another instance has scheduled one, its polls are charged to the
  * interrupt of that, until it has nothing left to do.
  *
- * Polls by NAPI threads and busy pollers run where the scheduler puts them: they are not charged,
- * but the interrupt is marked, see irq_load_is_polled().
+ * Polls by NAPI threads and busy pollers run where the scheduler puts them: they are not charged.
  *
- * Data: &napi_struct.irq_seen, written by the owner of the instance, read by all: the number of
- * the interrupt, negative if a poll for it has scheduled the instance. &irq_load_line.polled.
- * Callers: load_softirq.c, net/core/dev.c and the balancer.
+ * Data: &napi_struct.irq_seen, written by who schedules or polls the instance, read by all: the
+ * number of the interrupt, IRQ_LOAD_SHARED, or negative if a poll for it has scheduled it.
+ * Callers: load_softirq.c, and net/core/dev.c.
  */
 #include <linux/irq.h>
 #include <linux/netdevice.h>
 
 #include "internals.h"
 #include "load_span.h"
-
-/* The last poll by a task that was marked: its jiffy and instance */
-static DEFINE_PER_CPU(u32, irq_load_marked);
 
 /**
  * irq_load_napi_irq - The interrupt of a NAPI instance
@@ -36,30 +33,26 @@ static DEFINE_PER_CPU(u32, irq_load_marked);
  */
 unsigned int irq_load_napi_irq(const struct napi_struct *napi)
 {
-	int irq = READ_ONCE(napi->irq);
+	int irq = READ_ONCE(napi->irq), seen = READ_ONCE(napi->irq_seen);
 
-	return irq > 0 ? irq : max(READ_ONCE(napi->irq_seen), 0);
+	return irq > 0 ? irq : seen == IRQ_LOAD_SHARED ? 0 : max(seen, 0);
 }
 
-/**
- * irq_load_mark_polled - A task polls an instance
- * @napi:	the instance
- *
- * Its cost is not measured, and does not follow the interrupt.
- *
- * Context: BH or preemption disabled
- */
-void irq_load_mark_polled(const struct napi_struct *napi)
+/* The handler of @irq schedules an instance: whether it alone does */
+bool irq_load_learn(struct napi_struct *napi, unsigned int irq)
 {
-	u32 now = jiffies, mark = now + (u32)(unsigned long)napi;
-	struct irq_load_line *line;
+	int seen = READ_ONCE(napi->irq_seen);
+	struct irq_desc *desc;
 
-	if (this_cpu_read(irq_load_marked) == mark)
-		return;
-	this_cpu_write(irq_load_marked, mark);
-
+	if (READ_ONCE(napi->irq) > 0 || seen == irq)
+		return true;
 	guard(rcu)();
-	line = irq_load_get_line(irq_load_napi_irq(napi));
-	if (line)
-		irq_load_count_polled(line, now);
+	desc = seen > 0 && seen != IRQ_LOAD_SHARED ? irq_to_desc(seen) : NULL;
+	/* One without a handler was replaced by this one */
+	if (desc && data_race(desc->action))
+		seen = IRQ_LOAD_SHARED;
+	if (seen != IRQ_LOAD_SHARED)
+		seen = irq;
+	WRITE_ONCE(napi->irq_seen, seen);
+	return seen == irq;
 }

@@ -240,31 +240,6 @@ static void one_long_run_is_not_usual(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, irq_load_usual(10 * MS, 4 * US, &before), 16 * US);
 }
 
-static u32 polled(struct irq_load_line *line, u32 *now, u32 gap)
-{
-	for (int n = 0; n < 200; n++) {
-		*now += gap;
-		irq_load_count_polled(line, *now);
-		irq_load_count_polled(line, *now);
-	}
-	return irq_load_polled(line, *now);
-}
-
-/* Over 32 polls per second by tasks count, and are forgotten. The clock wraps around meanwhile. */
-static void rare_polls_by_tasks_do_not_count(struct kunit *test)
-{
-	struct irq_load_line line = { };
-	u32 now = -5 * HZ;
-
-	/* Whatever the tick */
-	BUILD_BUG_ON(!IRQ_LOAD_POLL_JIFFIES);
-	KUNIT_EXPECT_LT(test, polled(&line, &now, DIV_ROUND_UP(HZ, 30)), HZ / 10);
-	KUNIT_EXPECT_EQ(test, polled(&line, &now, HZ / 64), IRQ_LOAD_POLLED);
-	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now - 2), IRQ_LOAD_POLLED);
-	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + HZ), IRQ_LOAD_POLLED - HZ);
-	KUNIT_EXPECT_EQ(test, irq_load_polled(&line, now + 3 * HZ), 0);
-}
-
 static struct kunit_case irq_load_sampling_cases[] = {
 	KUNIT_CASE(sampling_is_right_on_average),
 	KUNIT_CASE(strata_follow_the_rate),
@@ -277,7 +252,6 @@ static struct kunit_case irq_load_sampling_cases[] = {
 	KUNIT_CASE(unsampled_ones_are_estimated),
 	KUNIT_CASE(load_scales_with_frequency),
 	KUNIT_CASE(one_long_run_is_not_usual),
-	KUNIT_CASE(rare_polls_by_tasks_do_not_count),
 	{}
 };
 

@@ -23,6 +23,7 @@
 #include <linux/irq.h>
 #include <linux/netdevice.h>
 
+#include "../../net/core/dev.h"
 #include "internals.h"
 #include "load_span.h"
 
@@ -42,6 +43,7 @@ struct irq_load_run {
 	struct irq_load_cause	cause;
 	struct irq_load_span	span;		/* since it began, or the last poll */
 	struct napi_struct	*napi;		/* that it polls, NULL: none yet */
+	unsigned int		claimant;	/* interrupt that had claimed it, 0: none */
 	u32			pending;	/* softirqs when the span began */
 	u32			raised;		/* softirqs, for no known interrupt */
 	u64			own;		/* time for the interrupt, still to be charged */
@@ -118,10 +120,19 @@ static void irq_load_charge_claim(struct irq_load_vector *v, const struct irq_lo
 	irq_load_claim(run->raised, claim->irq, weight);
 }
 
+/* Interrupts of this CPU so far, but for one */
+static unsigned long irq_load_others(unsigned int irq)
+{
+	unsigned int cpu = smp_processor_id();
+
+	guard(rcu)();
+	return kstat_cpu_irqs_sum(cpu) - kstat_irqs_cpu(irq, cpu);
+}
+
 static void irq_load_run_begin(struct irq_load_run *run)
 {
-	/* An interrupt between these may have raised one: then it is not sure */
-	run->cause.irqs = kstat_cpu_irqs_sum(smp_processor_id());
+	/* Another interrupt between these may have raised one: then it is not sure */
+	run->cause.irqs = irq_load_others(run->claimant);
 	barrier();
 	run->pending = local_softirq_pending();
 	irq_load_span_begin(&run->span);
@@ -144,7 +155,7 @@ static void irq_load_run_end(struct irq_load_run *run, u64 now)
 		WRITE_ONCE(run->napi->irq_seen, 0);
 	run->spent += time;
 	/* Another interrupt, which need not be timed, may have raised all but NET_TX */
-	if (run->cause.irqs != kstat_cpu_irqs_sum(smp_processor_id()))
+	if (run->cause.irqs != irq_load_others(run->claimant))
 		raised &= BIT(NET_TX_SOFTIRQ);
 	if (!run->cause.irq) {
 		run->other += time;
@@ -169,11 +180,11 @@ void irq_load_timed_schedule(struct napi_struct *napi)
 	if (cause->task ? in_hardirq() || cause->task != current :
 			  cause->irqs != kstat_cpu_irqs_sum(smp_processor_id()))
 		return;
-	if (!cause->run && napi->dev && cause->irq)
-		WRITE_ONCE(napi->irq_seen, cause->irq);
-	else if (!cause->run)
+	/* That of a thread raises no softirq */
+	if (!cause->run && !(napi->dev && cause->irq && irq_load_learn(napi, cause->irq)) &&
+	    !test_bit(NAPI_STATE_THREADED, &napi->state))
 		irq_load_claim(BIT(NET_RX_SOFTIRQ), cause->irq, cause->weight);
-	else if (!irq_load_napi_irq(napi))
+	if (cause->run && READ_ONCE(napi->irq_seen) != IRQ_LOAD_SHARED && !irq_load_napi_irq(napi))
 		WRITE_ONCE(napi->irq_seen, -(int)cause->irq);
 }
 
@@ -203,7 +214,7 @@ void irq_load_timed_poll(struct napi_struct *napi)
 	/* The time before the first poll belongs to that */
 	if (run->napi)
 		irq_load_run_end(run, now);
-	irq = irq_load_napi_irq(napi) ?: -READ_ONCE(napi->irq_seen);
+	irq = irq_load_napi_irq(napi) ?: max(-READ_ONCE(napi->irq_seen), 0);
 	if (irq != cause->irq)
 		irq_load_flush(run, now);
 	cause->irq = irq;
@@ -275,6 +286,7 @@ void irq_load_timed_softirq(unsigned int nr, void (*action)(void))
 	}
 	sampled = rest >= -1;
 	/* Samples do not stand for runs on request: each of those stands for itself */
+	run.claimant = claim.weight ? claim.irq : 0;
 	run.cause.weight = sampled ? v->sampler.stratum : 1;
 	if (nr == NET_RX_SOFTIRQ)
 		this_cpu_write(irq_load_cause, &run.cause);

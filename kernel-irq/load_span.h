@@ -22,6 +22,9 @@
 
 #include "load.h"
 
+/* &napi_struct.irq_seen if several interrupts schedule the instance */
+#define IRQ_LOAD_SHARED		INT_MAX
+
 /* An interrupt has raised the next run, for so many runs, 0: none has */
 struct irq_load_claim {
 	u32			irq;
@@ -91,6 +94,9 @@ u32 irq_load_freq(void);
 void irq_load_span_begin(struct irq_load_span *span);
 u64 irq_load_span_end(const struct irq_load_span *span, u64 now);
 void irq_load_account_cpu(struct irq_load_cpu *c, u64 nested, u32 stands_for, u64 delta);
+
+/* load_napi.c */
+bool irq_load_learn(struct napi_struct *napi, unsigned int irq);
 
 /* load_softirq.c */
 void irq_load_claim(u32 raised, unsigned int irq, u32 weight);

@@ -153,9 +153,12 @@ void irq_balance_count_failure(unsigned int irq, unsigned int target, int error)
 /* Whether it waits for an interrupt to leave a CPU where it may not be: that may be long */
 static bool is_leaving(struct irq_desc *desc)
 {
+	unsigned int cpu = irq_balance_cpu(desc);
+
 	return irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING) &&
 	       cpumask_test_cpu(desc->balance->target, &irq_balance_map.usable) &&
-	       !cpumask_test_cpu(irq_balance_cpu(desc), &irq_balance_map.usable);
+	       !(cpumask_test_cpu(cpu, &irq_balance_map.usable) &&
+		 cpumask_test_cpu(cpu, irq_balance_mask(desc)));
 }
 
 /* How did the move go that the last pass asked for? */
@@ -294,7 +297,6 @@ static void collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	const struct cpumask *affinity;
 	struct irq_load load;
-	bool may_leave;
 
 	guard(raw_spinlock_irq)(&desc->lock);
 	irq_balance_collect_result(desc, now);
@@ -318,10 +320,7 @@ static void collect_irq(struct irq_desc *desc, struct irq_balance_irq *irq, u64 
 	irq->changed = !bitmap_equal(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	bitmap_copy(entry->allowed, cpumask_bits(affinity), nr_cpu_ids);
 	irq->status = status_of(desc, &irq_balance_map.usable);
-	/* The load of a polled one is not known, but it may leave a CPU where it may not be */
-	may_leave = irq->status == IRQ_BALANCE_POLLED && irq->cpu < nr_cpu_ids &&
-		    !cpumask_test_cpu(irq->cpu, &irq_balance_map.usable);
-	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE || may_leave ? entry->allowed : NULL;
+	irq->allowed = irq->status == IRQ_BALANCE_MOVABLE ? entry->allowed : NULL;
 }
 
 int irq_balance_grow(struct irq_balance_map *map)

@@ -318,8 +318,6 @@ int irq_balance_set_mode(enum irq_balance_mode mode)
 		irq_balance_task = task;
 	}
 
-	if (IS_ENABLED(CONFIG_IRQ_LOAD_NAPI))
-		irq_balance_follow(mode == IRQ_BALANCE_ON);
 	if (mode == IRQ_BALANCE_OFF)
 		stop();
 	reset(mode);

@@ -13,19 +13,17 @@
  * into the user's mask.
  *
  * A write to smp_affinity may wait for an interrupt, too, which never comes to a CPU that is
- * saturated by NAPI polls. Such a pending mask counts as the mask: targets are inside of it, and
- * polls go there at once. The interrupt, when it comes, makes it the mask and goes to the target::
+ * saturated by NAPI polls. Such a pending mask counts as the mask: targets are inside of it. The
+ * interrupt, when it comes, makes it the mask and goes to the target. Polls do not wait for that:
+ * irq_next_cpu() tells them where to go on::
  *
- *   pending           polls    set by                   the next interrupt   the next pass
- *   ----------------  -------  -----------------------  -------------------  -----------------
- *   nothing           -        -                        -                    -
- *   the balancer's    stay     irq_balance_move()       goes to the target   ends it, -ETIMEDOUT
- *   the balancer's    follow   irq_balance_next_cpu()   goes to the target   waits for it
- *   the user's        stay     a write to smp_affinity  makes it the mask    -
- *   the user's        follow   irq_balance_next_cpu()   makes it the mask    -
- *   both              either   irq_balance_move()       both                 as the balancer's
- *
- * Where polls follow, the load is at the target already.
+ *   pending           polls go to    the next interrupt     the next pass
+ *   ----------------  -------------  ---------------------  --------------------------------
+ *   nothing           the interrupt  -                      -
+ *   the balancer's    the target     goes to the target     waits for it if polls have asked,
+ *                                                           otherwise ends it, -ETIMEDOUT
+ *   the user's        a CPU of it    makes it the mask      -
+ *   both              the target     both                   as the balancer's
  *
  * All this is set, cleared and acted on under desc->lock only. A write to the mask cancels the
  * balancer's move. All else that may have changed meanwhile, as CPU hotplug, a shutdown, or
@@ -36,16 +34,12 @@
  */
 #include <linux/export.h>
 #include <linux/irq.h>
-#include <linux/jiffies.h>
 #include <linux/sched/isolation.h>
 
 #include <kunit/static_stub.h>
 
 #include "../internals.h"
 #include "move.h"
-
-/* Jiffies when a route was changed last, or was to be, of whatever interrupt */
-unsigned long irq_balance_routed = INITIAL_JIFFIES;
 
 /*
  * Not its driver's alone, as that of a clock event device, which follows those that go idle, or
@@ -139,14 +133,13 @@ enum irq_balance_status irq_balance_check(struct irq_desc *desc)
 		return IRQ_BALANCE_NO_AFFINITY;
 	if (desc->istate & IRQS_BALANCE_BANNED)
 		return IRQ_BALANCE_BANNED;
-	if (!irqd_is_started(data) || !irqd_is_activated(data) || irqd_irq_disabled(data))
+	/* A driver may disable it while it polls: its load is there nevertheless */
+	if (!irqd_is_started(data) || !irqd_is_activated(data))
 		return IRQ_BALANCE_STOPPED;
 	if (irqd_is_forwarded_to_vcpu(data))
 		return IRQ_BALANCE_FORWARDED;
 	if (chip_forbids(desc))
 		return IRQ_BALANCE_CHIP;
-	if (irq_load_is_polled(desc))
-		return IRQ_BALANCE_POLLED;
 
 	return IRQ_BALANCE_MOVABLE;
 }
@@ -177,12 +170,15 @@ bool irq_balance_is_housekeeping(unsigned int cpu)
  */
 static bool may_move(struct irq_desc *desc, unsigned int cpu)
 {
-	enum irq_balance_status status = irq_balance_check(desc);
+	return irq_balance_check(desc) == IRQ_BALANCE_MOVABLE && cpu_active(cpu) &&
+	       cpumask_test_cpu(cpu, irq_balance_mask(desc)) && irq_balance_is_housekeeping(cpu);
+}
 
-	/* The load of a polled interrupt is not known, but it may leave a CPU */
-	return (status == IRQ_BALANCE_MOVABLE || status == IRQ_BALANCE_POLLED) &&
-	       cpu_active(cpu) && cpumask_test_cpu(cpu, irq_balance_mask(desc)) &&
-	       irq_balance_is_housekeeping(cpu);
+/* Polls go to the target of a pending move as long as that may be made */
+static bool leads(struct irq_desc *desc)
+{
+	return irqd_has_set(&desc->irq_data, IRQD_BALANCE_PENDING) &&
+	       may_move(desc, desc->balance->target);
 }
 
 /* The mask and the CPUs may have changed since the plan */
@@ -203,7 +199,6 @@ void irq_balance_notify(struct irq_desc *desc)
 {
 	lockdep_assert_held(&desc->lock);
 
-	WRITE_ONCE(irq_balance_routed, jiffies);
 	if (desc->affinity_notify)
 		irq_affinity_schedule_notify_work(desc);
 }
@@ -320,9 +315,9 @@ int irq_balance_move_result(struct irq_desc *desc)
 
 	if (ret == -EINPROGRESS) {
 		/* The load is there already. The chip follows with the next interrupt. */
-		if (desc->balance->followed)
+		if (desc->balance->followed && leads(desc))
 			return ret;
-		irqd_clear(&desc->irq_data, IRQD_BALANCE_PENDING);
+		irq_balance_cancel(desc);
 		ret = -ETIMEDOUT;
 	}
 	desc->balance->error = 0;
@@ -344,61 +339,25 @@ void irq_balance_cancel(struct irq_desc *desc)
 	}
 }
 
-/* The affinity mask is written: that, and where polls are, is decided anew */
-void irq_balance_route_changes(struct irq_desc *desc)
-{
-	if (may_balance(desc))
-		WRITE_ONCE(irq_balance_routed, jiffies);
-	irq_balance_cancel(desc);
-}
-
 /* The CPU that bears the load: where the interrupt is delivered to, or its NAPI polls have gone */
 unsigned int irq_balance_cpu(struct irq_desc *desc)
 {
-	struct irq_data *data = irq_desc_get_irq_data(desc);
 	struct irq_balance_desc *b = READ_ONCE(desc->balance);
 
 	lockdep_assert_held(&desc->lock);
 
-	if (irqd_is_move_pending(data) && b && b->followed && cpu_active(b->target) &&
-	    cpumask_test_cpu(b->target, irq_balance_mask(desc)))
+	if (b && b->followed && leads(desc))
 		return b->target;
-	return cpumask_first(irq_data_get_effective_affinity_mask(data));
+	return cpumask_first(irq_data_get_effective_affinity_mask(irq_desc_get_irq_data(desc)));
 }
 
-/*
- * Where NAPI polls that are on @cpu go on: where the interrupt is, or will be when it comes (a
- * guess if the user has written several CPUs). @cpu if that is one of them, or if polls must
- * not leave it. A pending move is marked as followed.
- */
-unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu)
+/* NAPI polls ask where to go on: to the target of a pending move; nr_cpu_ids: there is none */
+unsigned int irq_balance_lead(struct irq_desc *desc)
 {
-	struct irq_data *data = irq_desc_get_irq_data(desc);
-	struct irq_balance_desc *b = READ_ONCE(desc->balance);
-	const struct cpumask *mask;
-
 	lockdep_assert_held(&desc->lock);
 
-	if (!desc->action || irqd_is_per_cpu(data))
-		return cpu;
-
-	if (irqd_has_set(data, IRQD_BALANCE_PENDING))
-		mask = cpumask_of(b->target);
-	else if (irqd_is_setaffinity_pending(data))
-		mask = irq_desc_get_pending_mask(desc);
-	else
-		mask = irq_data_get_effective_affinity_mask(data);
-
-	if (!cpumask_test_cpu(cpu, mask)) {
-		unsigned int next = cpumask_any_and_distribute(mask, cpu_active_mask);
-
-		if (next >= nr_cpu_ids)
-			return cpu;
-		cpu = next;
-	}
-	if (irqd_is_move_pending(data) && b) {
-		b->target = cpu;
-		b->followed = true;
-	}
-	return cpu;
+	if (!leads(desc))
+		return nr_cpu_ids;
+	desc->balance->followed = true;
+	return desc->balance->target;
 }

@@ -23,10 +23,9 @@
 	x(NO_BALANCING,	"no-balancing")	/* IRQF_NOBALANCING, IRQ_NO_BALANCING */\
 	x(NO_AFFINITY,	"no-affinity")	/* the chip or the platform cannot */	\
 	x(BANNED,	"banned")	/* in the user's list */		\
-	x(STOPPED,	"stopped")	/* not started, or disabled */		\
+	x(STOPPED,	"stopped")	/* not started */			\
 	x(FORWARDED,	"forwarded")	/* goes to a virtual CPU */		\
 	x(CHIP,		"chip")		/* see chip_forbids() */	\
-	x(POLLED,	"polled")	/* by a task, so its load is not known */\
 	x(DRIVER,	"driver")	/* its mask is the one CPU that its driver prefers */\
 	x(PINNED,	"pinned")	/* by the mask */
 
@@ -39,25 +38,18 @@ enum irq_balance_status {
 
 /* The mover's state of one interrupt, the first member of struct irq_balance_entry: desc->lock */
 struct irq_balance_desc {
-	unsigned int	target;		/* of a pending move, or where polls @followed the user's */
+	unsigned int	target;		/* of a pending move */
 	int		error;		/* outcome of the last move */
-	bool		followed;	/* a move is pending, NAPI polls are at @target already */
+	bool		followed;	/* NAPI polls go to @target already */
 	bool		overwrites;	/* its chip has written the affinity mask */
 };
-
-extern unsigned long irq_balance_routed;
 
 enum irq_balance_status irq_balance_check(struct irq_desc *desc);
 int irq_balance_move(struct irq_desc *desc, unsigned int cpu);
 int irq_balance_move_result(struct irq_desc *desc);
-void irq_balance_cancel(struct irq_desc *desc);
 unsigned int irq_balance_cpu(struct irq_desc *desc);
-unsigned int irq_balance_next_cpu(struct irq_desc *desc, unsigned int cpu);
 const struct cpumask *irq_balance_mask(struct irq_desc *desc);
 bool irq_balance_is_housekeeping(unsigned int cpu);
 bool irq_balance_is_redirected(struct irq_desc *desc);
-
-/* napi.c, with CONFIG_IRQ_LOAD_NAPI */
-void irq_balance_follow(bool follow);
 
 #endif /* _KERNEL_IRQ_BALANCE_MOVE_H */

@@ -203,7 +203,7 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		st->promise = 0;
 		rest(st, st->moved);
 	}
-	/* What it may do has changed: no rest */
+	/* Its mask, or the CPUs, have changed: no rest */
 	if (bal->changed || irq->changed) {
 		st->hold = 0;
 		st->waited = 0;

@@ -3,7 +3,7 @@
 """The tables of the cost page, from the figures of scripts/count-insns
 
 FIGURES are files that "count-insns --figures" wrote for the kernels unpatched, off, observe, on and
-one that times each event, in this order: with mitigations=off at several rates and of busy polls
+one that times each event, in this order: with mitigations=off at several rates and of busy and deferred polls
 (which need not have the last kernel), and the same with mitigations=auto. Prints the
 tables, compares them with those of PAGE, or puts them there.
 """
@@ -13,7 +13,8 @@ import sys
 
 KERNELS = 'unpatched', 'off', 'observe', 'on', 'each timed'
 TITLES = ('Instructions of a whole interrupt, mitigations=off', 'Instructions of a whole interrupt, default mitigations')
-RATES = {'1000': '1,000', '10000': '10,000', '20000': '20,000', '0': 'most', 'busy-poll': 'busy poll'}
+RATES = {'1000': '1,000', '10000': '10,000', '20000': '20,000', '0': 'most', 'busy-poll': 'busy poll',
+         'deferred': 'deferred'}
 # The column of each, after NUMBER, RATE, ROW and LOW. Not p99: at 10,000 per second one in a hundred is sampled
 FIGURES = {'median': 4, 'mean': 6}
 MORE = 'more, 10^6/s'
@@ -28,7 +29,7 @@ def figures(names):
     for name in names:
         with open(name, encoding='ascii') as file:
             for words in (line.split() for line in file):
-                if words[2] in ('whole', 'poll'):
+                if words[2] in ('whole', 'poll', 'timer'):
                     for figure, column in FIGURES.items():
                         found.setdefault((words[1], figure), []).append(float(words[column]))
     result = {}

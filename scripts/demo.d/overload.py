@@ -24,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NICS, CPUS, MIPS, RATE = 3, 4, 20, 8000
 NAMES = {'without': 'without', 'on': 'on, from off', 'observe': 'on, from observe', 'by_hand': 'placed by hand',
          'user': 'by hand in overload, on', 'user_observe': 'by hand in overload, observe',
+         'user_off': 'by hand in overload, off',
          'widen': 'masks widened in overload, on', 'narrow': 'masks narrowed in overload, on',
          'irqbalance': 'irqbalance daemon', 'threaded': 'threaded NAPI', 'threaded_late': 'threaded NAPI in overload', 'rps': 'RPS'}
 

@@ -10,10 +10,12 @@
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
+#include <linux/netdevice.h>
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 
+#include "../../../../net/core/dev.h"
 #include "../../internals.h"
 #include "../../kunit.h"
 #include "../collect.h"
@@ -233,8 +235,7 @@ static void no_interrupt_expires(struct kunit *test)
 
 static unsigned int fake_next_cpu(struct fake *fake, unsigned int cpu)
 {
-	guard(raw_spinlock_irqsave)(&fake->desc->lock);
-	return irq_balance_next_cpu(fake->desc, cpu);
+	return irq_next_cpu(fake->irq, cpu);
 }
 
 static unsigned int fake_load_cpu(struct fake *fake)
@@ -282,9 +283,8 @@ static void polls_follow_the_user(struct kunit *test)
 	struct fake *fake = fake_deferred(test, &from, &to);
 
 	KUNIT_EXPECT_EQ(test, irq_set_affinity(fake->irq, cpumask_of(to)), 0);
-	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), from);
 	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
-	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), to);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, to), to);
 	fake_raise(fake);
 	KUNIT_EXPECT_EQ(test, fake_cpu(fake), to);
 
@@ -397,6 +397,25 @@ static void isolation_stops_a_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ECANCELED);
 	kunit_deactivate_static_stub(test, irq_balance_is_housekeeping);
 	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+
+	/* Polls have followed, and come back: the move is over */
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
+	kunit_activate_static_stub(test, irq_balance_is_housekeeping, fake_isolated);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, to), from);
+	KUNIT_EXPECT_EQ(test, fake_load_cpu(fake), from);
+	expect_place(test, fake, from, -ETIMEDOUT);
+	kunit_deactivate_static_stub(test, irq_balance_is_housekeeping);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), from);
+
+	/* One that is refused ends the one before */
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -EINPROGRESS);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, from), to);
+	kunit_activate_static_stub(test, irq_balance_is_housekeeping, fake_isolated);
+	KUNIT_EXPECT_EQ(test, fake_move(fake, to), -ECANCELED);
+	kunit_deactivate_static_stub(test, irq_balance_is_housekeeping);
+	KUNIT_EXPECT_EQ(test, fake_next_cpu(fake, to), from);
+	fake_raise(fake);
+	expect_place(test, fake, from, -ECANCELED);
 }
 
 static void never_outside_the_mask(struct kunit *test)
@@ -490,6 +509,28 @@ static void banned_ones_stay(struct kunit *test)
 	free_page((unsigned long)old);
 }
 
+#ifdef CONFIG_IRQ_LOAD_NAPI
+/* Polls follow what the driver names, or what was learned, unless it is banned or of one CPU */
+static void polls_follow_the_known(struct kunit *test)
+{
+	struct fake *fake = fake_irq(test, &fake_direct_chip);
+	struct napi_struct *napi = kunit_kzalloc(test, sizeof(*napi), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, napi);
+	KUNIT_EXPECT_EQ(test, irq_balance_napi_irq(napi), 0);
+	napi->irq_seen = fake->irq;
+	KUNIT_EXPECT_EQ(test, irq_balance_napi_irq(napi), fake->irq);
+	fake->desc->istate |= IRQS_BALANCE_BANNED;
+	KUNIT_EXPECT_EQ(test, irq_balance_napi_irq(napi), 0);
+	napi->irq = fake->irq;
+	KUNIT_EXPECT_EQ(test, irq_balance_napi_irq(napi), fake->irq);
+	napi->irq = 0;
+	fake->desc->istate &= ~IRQS_BALANCE_BANNED;
+	set_bit(NAPI_STATE_NO_BUSY_POLL, &napi->state);
+	KUNIT_EXPECT_EQ(test, irq_balance_napi_irq(napi), 0);
+}
+#endif
+
 /* The user's mask is put right, and the chip is not asked again */
 static void chips_that_overwrite_the_mask(struct kunit *test)
 {
@@ -529,8 +570,9 @@ static void fixed_ones_stay(struct kunit *test)
 		irqd_clear(data, bits[i].bit);
 	}
 
+	/* Drivers disable it while they poll */
 	disable_irq(fake->irq);
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_STOPPED);
+	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_MOVABLE);
 	enable_irq(fake->irq);
 
 	/* An error of the chip is no rule of ours */
@@ -539,30 +581,8 @@ static void fixed_ones_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_result(fake), -EPERM);
 	fake->error = 0;
 
-	/* One that a task polls for is not the planner's, but leaves an isolated CPU */
-	fake->desc->load->polled = IRQ_LOAD_POLLED;
-	fake->desc->load->polled_at = jiffies;
-	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_POLLED);
-	KUNIT_EXPECT_EQ(test, fake_move(fake, to), 0);
-	fake->desc->load->polled = 0;
-
 	irq_data_update_effective_affinity(data, cpu_online_mask);
 	KUNIT_EXPECT_EQ(test, fake_status(fake), IRQ_BALANCE_CHIP);
-}
-
-/* Doorbells of virtual CPUs are routed at each context switch: no poll and no review is due */
-static void routes_of_fixed_ones_do_not_count(struct kunit *test)
-{
-	struct fake *fake = fake_irq(test, &fake_direct_chip);
-	unsigned long old = jiffies - 10 * HZ;
-
-	irqd_set(&fake->desc->irq_data, IRQD_NO_BALANCING);
-	WRITE_ONCE(irq_balance_routed, old);
-	KUNIT_EXPECT_EQ(test, 0, irq_set_affinity(fake->irq, cpumask_of(other_cpu(fake))));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(irq_balance_routed), old);
-	irqd_clear(&fake->desc->irq_data, IRQD_NO_BALANCING);
-	KUNIT_EXPECT_EQ(test, 0, irq_set_affinity(fake->irq, cpu_online_mask));
-	KUNIT_EXPECT_NE(test, READ_ONCE(irq_balance_routed), old);
 }
 
 /* It is where its parent is while its mask has that CPU, so the effective mask may be wide */
@@ -842,9 +862,11 @@ static struct kunit_case irq_balance_move_cases[] = {
 	KUNIT_CASE(mask_of_driver_has_its_word),
 	KUNIT_CASE(next_owner_starts_anew),
 	KUNIT_CASE(banned_ones_stay),
+#ifdef CONFIG_IRQ_LOAD_NAPI
+	KUNIT_CASE(polls_follow_the_known),
+#endif
 	KUNIT_CASE(chips_that_overwrite_the_mask),
 	KUNIT_CASE(fixed_ones_stay),
-	KUNIT_CASE(routes_of_fixed_ones_do_not_count),
 	KUNIT_CASE(redirected_ones_move),
 	KUNIT_CASE(edges_are_not_lost),
 	KUNIT_CASE(notifier_gets_the_mask),

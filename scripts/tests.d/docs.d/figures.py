@@ -9,7 +9,7 @@ import glob
 import re
 import sys
 
-TABLE, LETTER = 'scripts/demo.d/README.md', 'patches/0300-cover-letter.txt'
+TABLE, LETTER = 'scripts/demo.d/README.md', 'patches/0400-cover-letter.txt'
 
 
 def text(name):

@@ -46,7 +46,7 @@ SECOND = 10 ** 9
 DRAWN = 64
 # By the kernel's word, what the balancer does not move
 STAY = {'managed': 'managed', **dict.fromkeys(('chained', 'nmi', 'nested', 'per-cpu', 'no-balancing', 'no-affinity', 'forwarded', 'chip',
-                                               'polled', 'banned'), 'fixed')}
+                                               'banned'), 'fixed')}
 
 
 def hexmask(cpus):

@@ -40,6 +40,8 @@ spread_scenes() {
 	local i irq
 	[ ${#cpus[@]} -gt ${#SCENES[@]} ] ||
 		skip_all "${#cpus[@]} CPUs, fewer than ${#SCENES[@]} scenes and the rest need"
+	# Of idle CPUs the first one balances tasks for all, in its SCHED softirqs
+	at=$((${#cpus[@]} > ${#SCENES[@]} + 1 ? 2 : 1))
 	taskset -pc "${cpus[0]}" $$ >/dev/null
 	state off
 	for irq in $(choices); do
@@ -47,15 +49,15 @@ spread_scenes() {
 			echo "${cpus[0]}" >"/proc/irq/$irq/smp_affinity_list"
 	done
 	for i in "${!SCENES[@]}"; do
-		put "${cpus[i + 1]}" ${LINES[i]} ||
-			ktap_exit_fail_msg "${SCENES[i]}: ${LINES[i]} not at CPU${cpus[i + 1]}"
+		put "${cpus[i + at]}" ${LINES[i]} ||
+			ktap_exit_fail_msg "${SCENES[i]}: ${LINES[i]} not at CPU${cpus[i + at]}"
 	done
 }
 
 # A window of each scene: "answers-per-cent base own seen", the last three in ms/s, to $TMP/scene.N
 measure() {
 	local i cpu was=() own=() rx=() tx=()
-	witness_begin "${cpus[@]:1:${#SCENES[@]}}" ||
+	witness_begin "${cpus[@]:at:${#SCENES[@]}}" ||
 		ktap_exit_fail_msg "the ticks cannot be traced"
 	for i in "${!SCENES[@]}"; do
 		was[i]=$(load_of ${LINES[i]})
@@ -70,7 +72,7 @@ measure() {
 	done
 	witness_sum
 	for i in "${!SCENES[@]}"; do
-		cpu=${cpus[i + 1]}
+		cpu=${cpus[i + at]}
 		[ $((rx[i])) -ge $((100 * WINDOW_S)) ] || rx[i]=0
 		echo "$((rx[i] ? 100 * tx[i] / rx[i] : 0)) $(($(column 3 "$cpu") / 1000000))" \
 			"$(ms "${own[i]}") $(ms "$(witness_of "$cpu")") $((own[i] / 1000))" \

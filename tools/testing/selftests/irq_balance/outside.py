@@ -7,7 +7,8 @@ FROM. Each card gets N (1000) requests per second, or RATE, in bursts of N (8), 
 bytes of data, until this program is killed. Answers are not looked at. SCENE says in which frames:
 
   plain       to the card 52:54:00:00:00:0I, 10.9.I.1 from 10.9.I.2
-  usb         the same, to 40:54:00:00:00:0I, which is how QEMU changes the address of "usb-net"
+  udp         UDP packets between the same addresses, to port 9000 + I
+  usb         the same as plain, to 40:54:00:00:00:0I, which is how QEMU changes the address of "usb-net"
   bridge      the same, to 52:54:00:00:02:0I, which is behind the card
   vxlan       VXLAN I between the addresses of "plain"; in it to 52:54:00:00:02:0I, 10.8.I.1 from 10.8.I.2
   gre         GRE in the same way
@@ -19,7 +20,7 @@ import socket
 import struct
 import time
 
-SCENES = ('plain', 'usb', 'bridge', 'vxlan', 'gre')
+SCENES = ('plain', 'udp', 'usb', 'bridge', 'vxlan', 'gre')
 
 
 def checksum(data):
@@ -48,6 +49,8 @@ def frame(scene, i, size):
     if scene == 'vxlan':
         inner = struct.pack('!II', 0x08000000, i << 8) + ethernet(2, i, echo(8, i, size))
         return ethernet(0, i, ip(9, i, 17, struct.pack('!HHHH', 5000 + i, 4789, 8 + len(inner), 0) + inner))
+    if scene == 'udp':
+        return ethernet(0, i, ip(9, i, 17, struct.pack('!HHHH', 5000 + i, 9000 + i, 8 + size, 0) + bytes(size)))
     if scene == 'gre':
         return ethernet(0, i, ip(9, i, 47, struct.pack('!HH', 0, 0x800) + echo(8, i, size)))
     return ethernet(0, i, echo(9, i, size), 0x40 if scene == 'usb' else 0x52)

@@ -41,7 +41,7 @@ enter() {
 		ip link set "$nic" up
 		LINES+=("$(irqs_of "$nic" | xargs)")
 		case ${SCENES[n]} in
-		plain | usb)
+		plain | udp | usb)
 			ip addr add 10.9.$n.1/24 dev "$nic" &&
 			neighbour 10.9.$n.2 $macs:01:0$n "$nic" ;;
 		bridge)

@@ -81,6 +81,6 @@ for i in "${!NICS[@]}"; do
 done
 show_moves
 result "on: at most one move of each interrupt failed in 4 s" $r \
-	"$most in all; $(traced move) moves"
+	"$most in all; $(traced move) moves; $(sed -n 's/.*irq_balance_fail: //p' "$TRACE/trace" | sort | uniq -c | xargs)"
 
 ktap_finished

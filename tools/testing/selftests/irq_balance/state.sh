@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 begin
-ktap_set_plan 13
+ktap_set_plan 12
 
 # refused FILE TEXT: with EINVAL, and the value stays
 refused() { # cat writes all lines at once, printf each by itself

@@ -6,7 +6,7 @@
  *
  * A source's handler burns hard_ns, then its tasklet soft_ns, its irq_poll poll_ns,
  * its NAPI instance napi_ns in polls of NAPI_SLICE (with endless_ns it polls without
- * end, as in overload), and its thread thread_ns. A timer on CPU0 raises it rate
+ * end, as in overload; with joint=1 all do the first one's work), and its thread thread_ns. A timer on CPU0 raises it rate
  * times a second. A NAPI instance that no interrupt schedules is polled foreign_rate
  * times a second on CPU1 and burns foreign_ns. In debugfs, known_cost/:
  *   run	1: the timers run
@@ -61,6 +61,9 @@ MODULE_PARM_DESC(oops, "source whose thread dies of a bad access");
 static bool set_irq;
 module_param(set_irq, bool, 0444);
 MODULE_PARM_DESC(set_irq, "NAPI instances name their interrupts");
+static bool joint;
+module_param(joint, bool, 0444);
+MODULE_PARM_DESC(joint, "all interrupts do the work of the first, as RX and TX of some cards do");
 static int lines[MAX_SOURCES], nr_lines;
 module_param_array(lines, int, &nr_lines, 0444);
 
@@ -265,6 +268,8 @@ static irqreturn_t source_handler(int irq, void *data)
 		return IRQ_RETVAL(ours);
 	if (ours) {
 		burn(s->hard_ns);
+		if (joint)
+			s = sources;
 		if (s->soft_ns)
 			tasklet_schedule(&s->tasklet);
 		if (IS_ENABLED(CONFIG_IRQ_POLL) && s->poll_ns)
