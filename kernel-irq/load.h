@@ -15,7 +15,7 @@
 struct irq_work;
 struct napi_struct;
 
-/* Cost of an interrupt so far: handlers, softirqs on its behalf, threads */
+/* Cost of an interrupt so far: handlers, softirqs for it, threads. load_line.c has this order */
 struct irq_load {
 	u64		time_ns;
 	u64		soft_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CPU time per interrupt: what the files of the load map share. A file calls only those above it
- * in this list:
+ * CPU time per interrupt: what the files of the load map share. From the ground up, a file calls
+ * only those before it in this list:
  *
  *   load_charge.h	numbers only: which event is timed, and what it stands for
  *   load_line.c	what each interrupt has cost, to charge and to read

@@ -4,8 +4,8 @@
  *
  * Of each CPU: whether the balancer may use it, its capacity, what tasks take of it, its base
  * load. Of each interrupt with a load: how the last move went, the CPU that has the load, the
- * mask, and why it may not be moved. When masks or CPUs have changed (a review), also of those
- * without a load that ever came. The planner gets no more than this.
+ * mask, why it may not be moved, its device's node, and what it costs more once it has moved. When
+ * masks or CPUs have changed (a review), also of those without a load that ever came.
  */
 #include <linux/cacheinfo.h>
 #include <linux/cpu.h>

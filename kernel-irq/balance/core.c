@@ -3,7 +3,7 @@
  * DOC: irq-balance-thread
  *
  * The thread makes passes. A pass collects the load, the mask and the CPU of each
- * interrupt that has a load (load.c), hands them to the planner (plan.c) and
+ * interrupt that has a load (collect.c), hands them to the planner (plan.c) and
  * publishes the moves that it asks for (move.c). How a move went is collected by the next
  * pass. When CPUs, isolation or the user's lists have changed, the next pass is a review: it
  * collects light and silent interrupts as well, and the planner has them leave CPUs where

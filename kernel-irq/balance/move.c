@@ -27,7 +27,8 @@
  *
  * All this is set, cleared and acted on under desc->lock only. A write to the mask cancels the
  * balancer's move. All else that may have changed meanwhile, as CPU hotplug, a shutdown, or
- * isolation, is looked at when the move is made, see may_move().
+ * isolation, is looked at when the move is made, see may_move(). That interrupts leave
+ * such CPUs is the next pass's business, see irq_balance_review().
  *
  * The affinity notifier is called after a move, with the mask that has not changed: some
  * listeners save it and write it back later. One that needs the CPU reads the effective affinity.

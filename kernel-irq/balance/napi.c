@@ -2,9 +2,9 @@
 /*
  * Interrupt balancing: the interrupt that the polls of a NAPI instance follow
  *
- * Polls that go on without an interrupt follow it to the CPU that irq_next_cpu() names. If the
- * driver does not name it, it is what the load map has learned: then those of a banned interrupt
- * are left alone, and instances that must not be polled by tasks, which may belong to a CPU.
+ * Polls that go on without an interrupt follow it to the CPU that irq_next_cpu() names, if the
+ * driver names the interrupt. If not, it is what the load map has learned, and polls stay if it is
+ * banned, or if tasks must not poll the instance, which may belong to a CPU then.
  */
 #include <linux/irq.h>
 #include <linux/netdevice.h>

@@ -32,6 +32,7 @@
 #define JUDGE_NS	3000000000ULL
 
 /* After a move it rests a second, a minute or an hour; longer if it moves within SOON_NS of that */
+#define REST_NS		1000000000ULL
 #define REST_SHIFT	6U
 #define REST_MAX	2U
 #define SOON_NS		120000000000ULL
@@ -165,7 +166,7 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 
 static void rest(struct irq_balance_state *st, u64 from)
 {
-	st->hold = from + (1000000000ULL << REST_SHIFT * st->rest);
+	st->hold = from + (REST_NS << REST_SHIFT * st->rest);
 }
 
 /* Was the last move done, and did it gain what was predicted? How long it rests depends on that */

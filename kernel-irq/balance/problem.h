@@ -46,7 +46,10 @@ struct irq_balance_settings {
 /* &irq_balance.next if no timer is needed */
 #define IRQ_BALANCE_NO_TIMER	(~0ULL)
 
-/* Why an interrupt moves: the words are interface of sysfs, debugfs, tracepoints, replay */
+/*
+ * Why an interrupt moves: the words are interface of sysfs, debugfs, tracepoints, replay. In the
+ * selftests lib.sh and truth.py list them.
+ */
 #define IRQ_BALANCE_WHYS_MOVE(x)						\
 	x(IMBALANCE,	"imbalance")	/* the busiest CPU has too much to do */\
 	x(CAPACITY,	"capacity")	/* to a CPU of more capacity */		\

@@ -3,7 +3,7 @@
  * Interrupt balancing: the ground on which the other files stand
  *
  * The records of each interrupt and of the machine, the mode, and the bell that wakes the
- * thread. Nothing here calls the files above: move, config, collect, core, sysfs, debugfs.
+ * thread. Nothing here calls config, collect, core, sysfs or debugfs.
  */
 #ifndef _KERNEL_IRQ_BALANCE_STATE_H
 #define _KERNEL_IRQ_BALANCE_STATE_H

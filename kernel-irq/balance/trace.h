@@ -101,6 +101,8 @@ TRACE_EVENT(irq_balance_irq,
 );
 
 /*
+ * tools/testing/irq_balance/record.py knows the fields of all of these, in their order.
+ *
  * A pass: the worst CPU's relative load now and at the end of the plan (ns/s), the moves
  * that it asks for, the time to the next pass (0: no timer), and a number that changes each time
  * that the state does, which voids all loads

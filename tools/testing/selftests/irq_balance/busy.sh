@@ -10,7 +10,8 @@
 begin
 enter
 read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
-[ ${#cpus[@]} -gt ${#NICS[@]} ] || skip_all "${#cpus[@]} CPUs for ${#NICS[@]} interfaces and their receivers"
+[ ${#cpus[@]} -gt ${#NICS[@]} ] ||
+	skip_all "${#cpus[@]} CPUs for ${#NICS[@]} interfaces and their receivers"
 trace_start || skip_all "no tracepoints of the balancer"
 ktap_set_plan 9
 
@@ -20,6 +21,7 @@ receivers() { # receive|epoll
 	LOADS+=($!)
 	sleep 2
 }
+words() { for i in "${HEAVIEST[@]}"; do cat "$IRQS/$i/balance_status"; done | xargs; }
 # Moves for the load: those that the masks ask for wait for interrupts that may be rare
 for_load() { grep -c ' irq_balance_move: .*reason=imbalance' "$TRACE/trace"; }
 are_apart() { [ "$(different_cpus "${HEAVIEST[@]}")" = ${#NICS[@]} ]; }
@@ -29,7 +31,8 @@ crowd_and_start() {
 	local i irq
 	state off
 	for i in "${!NICS[@]}"; do
-		put "${cpus[0]}" ${LINES[i]} || ktap_exit_fail_msg "interrupts ${LINES[i]} do not move"
+		put "${cpus[0]}" ${LINES[i]} ||
+			ktap_exit_fail_msg "interrupts ${LINES[i]} do not move"
 		for irq in ${LINES[i]}; do
 			echo "${cpus[0]}-${cpus[-2]}" >"/proc/irq/$irq/smp_affinity_list"
 		done
@@ -44,7 +47,7 @@ scene() { # name
 	until are_apart || [ $((tries += 1)) -gt 80 ]; do sleep 0.1; done
 	are_apart
 	result "$1: each interface has a CPU of its own" $? \
-		"$(places "${HEAVIEST[@]}") $(for i in "${HEAVIEST[@]}"; do cat "$IRQS/$i/balance_status"; done | xargs)"
+		"$(places "${HEAVIEST[@]}") $(words)"
 	tries=$(for_load)
 	sleep 4
 	are_apart && [ $(($(for_load) - tries)) -le 1 ]

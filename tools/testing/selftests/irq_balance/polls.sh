@@ -16,6 +16,7 @@ read -ra cpus <<<"$(online_cpus | tr "\n" " ")"
 trace_start || skip_all "no tracepoints of the balancer"
 ktap_set_plan 3
 
+failures() { sed -n 's/.*irq_balance_fail: //p' "$TRACE/trace" | sort | uniq -c | xargs; }
 # Packets that each CPU has received, in a file
 received() { cat /proc/net/softnet_stat >"$TMP/received.$1"; }
 # Their per cent between two of the files: "cpu:share ...", those above 1 %
@@ -81,6 +82,6 @@ for i in "${!NICS[@]}"; do
 done
 show_moves
 result "on: at most one move of each interrupt failed in 4 s" $r \
-	"$most in all; $(traced move) moves; $(sed -n 's/.*irq_balance_fail: //p' "$TRACE/trace" | sort | uniq -c | xargs)"
+	"$most in all; $(traced move) moves; $(failures)"
 
 ktap_finished

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """truth.py [WINDOWS SECONDS PERCENT CASE...]: compare the load map with interrupts of known cost
 
-Needs two CPUs, QEMU's "edu" devices, test_modules/known_cost.ko and, for the case
-napi, network cards eth0 and eth1 that are connected. For each case (see CASES and
-OTHERS; all, if none is named) compares WINDOWS windows of SECONDS each; the median of
-the ratios must be within PERCENT. CPU 0 raises, CPU 1 serves. A case with "total:" in
-front compares the sum of all kinds only: where the kernel forces handlers into
-threads one kind is another. Its handlers run STRETCH times longer, as often less: the
-wake-up of the thread is a cost of the interrupt, which the load map sees and the
-account does not. Prints TAP.
+Needs two CPUs, QEMU's "edu" devices, test_modules/known_cost.ko and, for the case napi, network
+cards eth0 and eth1 that are connected. For each case (see CASES and OTHERS; all, if none is named)
+compares WINDOWS windows of SECONDS each; the median of the ratios must be within PERCENT. CPU 0
+raises, CPU 1 serves. A case with "total:" in front compares the sum of all kinds only: where the
+kernel forces handlers into threads one kind is another. Its handlers run STRETCH times longer, as
+often less: the wake-up of the thread is a cost that the account does not see. Prints TAP.
 """
 import atexit
 import itertools
@@ -45,8 +43,6 @@ PROBED_PERCENT = 5
 # are few: these results of three seconds differ by 12 per cent
 FEW = {'several': 'soft of', 'naming': 'soft of', 'shared': 'soft'}
 FEW_PERCENT, FEW_SECONDS = 15, 12
-# Per cent of the softirq time that may be another's
-JOINT_POINTS = 5
 # Smaller loads are not compared: they are all overhead
 FLOOR = 0.01
 
@@ -166,7 +162,6 @@ def compare(case, found, wrong=False):
 def rates():
     """{name: ns/s} of all sources, as the files show it; CPU 1 has nothing else to do."""
     irqs = {irq for irq, _, _ in account()}
-
     cpus = [line.split() for line in read('/sys/kernel/debug/irq_balance/cpus').splitlines()[1:]]
     return {'load_ns_per_s': sum(int(read('%s%d/load_ns_per_s' % (IRQ, irq))) for irq in irqs),
             'the table of CPUs': sum(int(row[1]) for row in cpus if row[0] == '1')}
@@ -239,21 +234,18 @@ def foreign(case, total):
 
 
 def joint(case, total):
-    """Interrupts that schedule one NAPI instance, as of RX and TX: each pays for what it raised."""
+    """Interrupts that schedule one NAPI instance, as of RX and TX, pay for what they raise."""
     module(joint=1)
-    first, second = (irq for irq, _, _ in account()[:2])
-    for rate in 200, 25:
+    irqs = [irq for irq, _, _ in account()[:2]]
+    for rate in 190, 23:    # out of step: while the instance is polled the first one pays for both
         run({0: (5, 0, 0, 0, 200, 1000), 1: (5, 0, 0, 0, 200, rate)})
-        before = loads([first, second]), account()
+        before, counts = loads(irqs), account()
         time.sleep(FEW_SECONDS)
-        after = loads([first, second]), account()
-        charged = [after[0][irq]['soft'] - before[0][irq]['soft'] for irq in (first, second)]
-        raised = [b[2] - a[2] for a, b in zip(before[1], after[1])][:2]
+        charged = [load['soft'] - before[irq]['soft'] for irq, load in loads(irqs).items()]
+        raised = [b[2] - a[2] for a, b in zip(counts[:2], account())]
         shares = [100 * pair[1] / max(1, sum(pair)) for pair in (charged, raised)]
-        result(raised[1] and abs(shares[0] - shares[1]) <= JOINT_POINTS,
-               '%s, %d per second: %.1f %% are charged to the second interrupt, it raised %.1f %%' % (case, rate, *shares),
-               'charged %d and %d ms, raised %d and %d' % (*(ns // 1000000 for ns in charged), *raised))
-    write(HERE + 'run', 0)
+        result(raised[1] and abs(shares[0] - shares[1]) <= 5,
+               '%s, %d per second: %.1f %% are charged to the second interrupt, it raised %.1f %%' % (case, rate, *shares))
     module(joint=0)
 
 
@@ -322,7 +314,6 @@ def napi(case, total):
         irqs = [int(n) for n in os.listdir(IRQ) if 'eth' in read('%s%s/actions' % (IRQ, n))]
         mapped = sum(burnt[kind] for burnt in loads(irqs).values() for kind in kinds)
         return {'softirqs and threads' if total else 'softirqs': [mapped, witness(irqs)]}
-    # Runs of a real card differ in cost
     found = windows(snapshot, 4 * SECONDS)
     compare(case, found)
     # eth1 receives

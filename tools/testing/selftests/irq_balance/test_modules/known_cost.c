@@ -4,11 +4,11 @@
  * load map. For QEMU's "edu" devices, each a source, and for lines of the ISA bus
  * (lines=5,10) that its "pc-testdev" drives.
  *
- * A source's handler burns hard_ns, then its tasklet soft_ns, its irq_poll poll_ns,
- * its NAPI instance napi_ns in polls of NAPI_SLICE (with endless_ns it polls without
- * end, as in overload; with joint=1 all do the first one's work), and its thread thread_ns. A timer on CPU0 raises it rate
- * times a second. A NAPI instance that no interrupt schedules is polled foreign_rate
- * times a second on CPU1 and burns foreign_ns. In debugfs, known_cost/:
+ * A source's handler burns hard_ns, then its tasklet soft_ns, its irq_poll poll_ns, its NAPI
+ * instance napi_ns in polls of NAPI_SLICE (with endless_ns it polls without end, as in overload;
+ * with joint=1 all do the first one's work), and its thread thread_ns. A timer on CPU0 raises it
+ * rate times a second. A NAPI instance that no interrupt schedules is polled foreign_rate times a
+ * second on CPU1 and burns foreign_ns. In debugfs, known_cost/:
  *   run	1: the timers run
  *   N/		one source: the values above, and bench: reading it raises the source
  *		on this CPU, one at a time, for the median ns of a raise that is
@@ -18,10 +18,9 @@
  *		NAPI that ran there
  *   net_ns	time of NET_RX and NET_TX on all CPUs, by the tracepoints
  *
- * Handlers and softirqs that interrupt the measured code are timed by their
- * tracepoints and subtracted, and from NET_RX and NET_TX what the probes take.
- * Other tasks are subtracted as well, since handlers and softirqs may be preempted
- * with PREEMPT_RT.
+ * Handlers and softirqs that interrupt the measured code are timed by their tracepoints and
+ * subtracted, from NET_RX and NET_TX what the probes take, too, and other tasks: with PREEMPT_RT
+ * handlers and softirqs may be preempted.
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
