@@ -121,8 +121,8 @@ unhandled() {
 	sed -n 's/^unhandled //p' "/proc/irq/$1/spurious"
 }
 
-may_move() { # the word of a balance_status
-	case $1 in
+may_move() { # a balance_status, with or without a proposed CPU
+	case ${1%% *} in
 	movable | light | best | gain | noise | resting | failed | node | full) ;;
 	imbalance | capacity | locality | affinity | program) ;;
 	*) return 1 ;;
