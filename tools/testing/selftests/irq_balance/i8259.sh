@@ -189,16 +189,21 @@ measure)
 	check "the default at boot" "$(cat $sys/priority)" default
 	# The scene's UART; four of its seconds are one of the FAQ's
 	load_module testdev=1 io=0x3e8 irq=3 scale=4
-	# The timer is left out: its deadline cannot be met here
-	"$pic_order" --measure --seconds 8 --deadline 3=$((1194 * 4)) --deadline 0=1000000 --apply \
-		>/tmp/measured 2>/tmp/errors &
-	pid=$!
-	while kill -0 $pid 2>/dev/null; do
-		echo "# $(cat $pend/scene)"
+	# A cost is the largest mean of a fifth of a second: a host that takes the CPU away is in it
+	for _ in 1 2 3; do
+		# The timer is left out: its deadline cannot be met here
+		"$pic_order" --measure --seconds 8 --deadline 3=$((1194 * 4)) --deadline 0=1000000 --apply \
+			>/tmp/measured 2>/tmp/errors &
+		pid=$!
+		while kill -0 $pid 2>/dev/null; do
+			echo "# $(cat $pend/scene)"
+		done
+		wait $pid
+		result=$?$(cat /tmp/errors)
+		sed 's/^/#   /' /tmp/measured
+		grep -q '^kept' /tmp/measured || break
 	done
-	wait $pid
-	check "pic-order --measure --apply" "$?$(cat /tmp/errors)" 0
-	sed 's/^/#   /' /tmp/measured
+	check "pic-order --measure --apply" "$result" 0
 	best=$(sed -n 's/^best //p' /tmp/measured)
 	grep '^irq ' /tmp/measured >/tmp/load
 	check "best is that of these rows" "best $best" \
