@@ -7,19 +7,21 @@
  *   irqbalance=[STATE][,SETTING=VALUE]...[,cpus=LIST]
  *   irqbalance_ban=INTERRUPT[,INTERRUPT]...
  *
- * A CPU list has commas of its own, so cpus= takes what is left of the parameter. A
- * parameter with a mistake is logged and changes nothing, except that the word "off"
- * anywhere in it holds, and "observe" before the mistake.
+ * Both may be given several times, and add up: bans to one list, other words are taken in
+ * turn. The word "off" holds wherever it stands. A word that is wrong is logged and left out,
+ * and as it may have been one that restricts, the balancer then does not move: "observe".
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
+#include <linux/ctype.h>
 #include <linux/glob.h>
 #include <linux/init.h>
 #include <linux/irq.h>
-#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+
+#include <asm/setup.h>
 
 #include "../internals.h"
 #include "config.h"
@@ -31,11 +33,30 @@ static DEFINE_MUTEX(irq_balance_ban_mutex);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
 static char *irq_balance_bans;		/* words with a NUL each, and an empty one; NULL: none */
 
-/* Into the command line, of which each parameter has a copy that it may change */
-static char *irq_balance_boot_options __initdata;
-static char *irq_balance_boot_bans __initdata;
-core_param(irqbalance, irq_balance_boot_options, charp, 0);
-core_param(irqbalance_ban, irq_balance_boot_bans, charp, 0);
+static int __init irq_balance_add(char *all, const char *words)
+{
+	if (*words) {
+		strlcat(all, ",", COMMAND_LINE_SIZE);
+		strlcat(all, words, COMMAND_LINE_SIZE);
+	}
+	return 1;
+}
+
+/* The words of all parameters, with a comma before each: no memory can be allocated yet */
+static char irq_balance_boot_words[COMMAND_LINE_SIZE] __initdata;
+static char irq_balance_boot_bans[COMMAND_LINE_SIZE] __initdata;
+
+static int __init add_words(char *words)
+{
+	return irq_balance_add(irq_balance_boot_words, words);
+}
+__setup("irqbalance=", add_words);
+
+static int __init add_bans(char *words)
+{
+	return irq_balance_add(irq_balance_boot_bans, words);
+}
+__setup("irqbalance_ban=", add_bans);
 
 #define IRQ_BALANCE_SETTING(name, def, min, max)	\
 	{ #name, offsetof(struct irq_balance_settings, name), min, max },
@@ -95,22 +116,31 @@ int irq_balance_set_cpus(const char *list, const char *where)
 	return 0;
 }
 
-/* In place: words by commas become words by NUL. Returns false if a word is none. */
+#define BLANKS	" \t\n"
+
+/* In place: words by commas become words by NUL. Returns false if one was none, and is left out. */
 static bool parse_list(char *list)
 {
 	char *rest = list, *end = list, *word;
 	unsigned int number;
+	bool good = true;
+	size_t len;
 
 	while ((word = strsep(&rest, ","))) {
-		word = strim(word);
-		if (!*word || strchr(word, '\n') || kstrtouint(word, 10, &number) == -ERANGE)
-			return false;
-		memmove(end, word, strlen(word) + 1);
-		end += strlen(end) + 1;
+		/* strim() would take the end of a letter in UTF-8 for a blank */
+		word += strspn(word, BLANKS);
+		for (len = strlen(word); len && strchr(BLANKS, word[len - 1]); len--)
+			;
+		word[len] = '\0';
+		if (!len || strchr(word, '\n') || kstrtouint(word, 10, &number) == -ERANGE) {
+			good = false;
+			continue;
+		}
+		memmove(end, word, len + 1);
+		end += len + 1;
 	}
 	*end = '\0';
-	/* The list that is shown has to fit a page */
-	return end - list < PAGE_SIZE;
+	return good;
 }
 
 static bool is_listed(struct irq_desc *desc)
@@ -156,17 +186,22 @@ void irq_balance_match(struct irq_desc *desc)
 int irq_balance_set_bans(const char *list, const char *where)
 {
 	size_t size = strlen(list) + 2;
+	/* sysfs cuts a longer write into pieces of a page: one would be taken for the whole */
+	bool wrong = size > PAGE_SIZE;
 	struct irq_desc *desc = NULL;
 
 	char *words __free(kfree) = kzalloc(size, GFP_KERNEL);
 	if (!words)
 		return -ENOMEM;
-	strscpy(words, skip_spaces(list), size);
-	/* sysfs cuts a longer write into pieces of a page: one would be taken for the whole */
-	if (size > PAGE_SIZE + 1 || (*words && !parse_list(words))) {
+	strscpy(words, list + strspn(list, BLANKS), size);
+	if (*words && !parse_list(words))
+		wrong = true;
+	if (wrong) {
 		pr_err_ratelimited("%sban: expected interrupt numbers and names of actions, separated by commas\n",
 				   where);
-		return -EINVAL;
+		/* At boot the others of the list hold */
+		if (!*where)
+			return -EINVAL;
 	}
 
 	guard(mutex)(&irq_balance_ban_mutex);
@@ -176,7 +211,7 @@ int irq_balance_set_bans(const char *list, const char *where)
 		guard(raw_spinlock_irq)(&desc->lock);
 		irq_balance_match(desc);
 	}
-	return 0;
+	return wrong ? -EINVAL : 0;
 }
 
 int irq_balance_show_bans(char *buf)
@@ -194,9 +229,13 @@ static int __init boot_word(struct irq_balance_settings *set, enum irq_balance_m
 			    char *word)
 {
 	const char *name = strsep(&word, "=");
-	int ret = word ? irq_balance_set(set, name, word, "irqbalance=") :
-			 match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, name);
+	int ret;
 
+	if (word && !strcmp(name, "cpus"))
+		return irq_balance_set_cpus(word, "irqbalance=");
+
+	ret = word ? irq_balance_set(set, name, word, "irqbalance=") :
+		     match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, name);
 	if (ret < 0 && (!word || ret == -ENOENT))
 		pr_err("irqbalance=%s: expected off, observe, on or a setting and its value\n",
 		       name);
@@ -208,29 +247,25 @@ static int __init boot_word(struct irq_balance_settings *set, enum irq_balance_m
 /* Parse the kernel command line, before anything else of the balancer runs */
 void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode)
 {
-	char *words = irq_balance_boot_options, *at;
-	struct irq_balance_settings next = *set;
-	enum irq_balance_mode next_mode = *mode;
+	char *rest = irq_balance_boot_words, *word;
 	bool off = false;
 	int ret = 0;
 
-	if (irq_balance_boot_bans)
-		irq_balance_set_bans(irq_balance_boot_bans, "irqbalance_");
+	if (*irq_balance_boot_bans)
+		ret = irq_balance_set_bans(irq_balance_boot_bans + 1, "irqbalance_");
 
-	/* A user who asks for off gets it, whatever else is wrong */
-	for (at = words; at && *at; at += strcspn(at, ",") + !!strchr(at, ','))
-		off |= strcspn(at, ",") == strlen("off") && strstarts(at, "off");
-
-	while (words && *words && !ret) {
-		if (strstarts(words, "cpus=")) {
-			ret = irq_balance_set_cpus(words + strlen("cpus="), "irqbalance=");
-			break;
+	while ((word = strsep(&rest, ","))) {
+		/* A list of CPUs has commas of its own, and a digit behind each */
+		while (strstarts(word, "cpus=") && rest && isdigit(*rest)) {
+			rest[-1] = ',';
+			strsep(&rest, ",");
 		}
-		ret = boot_word(&next, &next_mode, strsep(&words, ","));
+		off |= !strcmp(word, "off");
+		if (*word)
+			ret = boot_word(set, mode, word) ? : ret;
 	}
-	if (!ret)
-		*set = next;
-	*mode = ret ? min(*mode, next_mode) : next_mode;
+	if (ret)
+		*mode = min(*mode, IRQ_BALANCE_OBSERVE);
 	if (off)
 		*mode = IRQ_BALANCE_OFF;
 }

@@ -18,24 +18,45 @@
 #include "core.h"
 #include "plan.h"
 
+static ssize_t irq_balance_store(struct kobject *kobj, struct kobj_attribute *attr,
+				 const char *buf, size_t count)
+{
+	const char *name = attr->attr.name;
+	int ret = -EINVAL;
+
+	/* What is behind a NUL would be lost */
+	if (strlen(buf) != count) {
+		pr_err_ratelimited("%s: expected a text, without a NUL\n", name);
+	} else if (!strcmp(name, "state")) {
+		ret = __sysfs_match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, buf);
+		if (ret < 0)
+			pr_err_ratelimited("state: expected off, observe or on\n");
+		else
+			ret = irq_balance_set_mode(ret);
+	} else if (!strcmp(name, "cpus")) {
+		ret = irq_balance_set_cpus(buf, "");
+		if (!ret)
+			irq_balance_restrict();
+	} else if (!strcmp(name, "ban")) {
+		ret = irq_balance_set_bans(buf, "");
+		if (!ret)
+			irq_balance_restrict();
+	} else {
+		scoped_guard(mutex, &irq_balance_pass_mutex)
+			ret = irq_balance_set(&irq_balance_settings, name, buf, "");
+		if (!ret)
+			irq_balance_replan();
+	}
+	return ret ? : count;
+}
+
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", irq_balance_mode_names[irq_balance_get_mode()]);
 }
 
-static ssize_t state_store(struct kobject *kobj, struct kobj_attribute *attr,
-			   const char *buf, size_t count)
-{
-	int ret = __sysfs_match_string(irq_balance_mode_names, IRQ_BALANCE_NR_MODES, buf);
-
-	if (ret < 0)
-		pr_err_ratelimited("state: expected off, observe or on\n");
-	else
-		ret = irq_balance_set_mode(ret);
-	return ret ? : count;
-}
-
-static struct kobj_attribute irq_balance_state_attr = __ATTR_RW(state);
+static struct kobj_attribute irq_balance_state_attr =
+	__ATTR(state, 0644, state_show, irq_balance_store);
 
 static ssize_t cpus_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
@@ -47,46 +68,16 @@ static ssize_t cpus_show(struct kobject *kobj, struct kobj_attribute *attr, char
 	return sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(mask));
 }
 
-static ssize_t cpus_store(struct kobject *kobj, struct kobj_attribute *attr,
-			  const char *buf, size_t count)
-{
-	int ret = irq_balance_set_cpus(buf, "");
-
-	if (!ret)
-		irq_balance_restrict();
-	return ret ? : count;
-}
-
-static struct kobj_attribute irq_balance_cpus_attr = __ATTR_RW(cpus);
+static struct kobj_attribute irq_balance_cpus_attr =
+	__ATTR(cpus, 0644, cpus_show, irq_balance_store);
 
 static ssize_t ban_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	return irq_balance_show_bans(buf);
 }
 
-static ssize_t ban_store(struct kobject *kobj, struct kobj_attribute *attr,
-			 const char *buf, size_t count)
-{
-	int ret = irq_balance_set_bans(buf, "");
-
-	if (!ret)
-		irq_balance_restrict();
-	return ret ? : count;
-}
-
-static struct kobj_attribute irq_balance_ban_attr = __ATTR_RW(ban);
-
-static ssize_t irq_balance_setting_store(struct kobject *kobj, struct kobj_attribute *attr,
-					 const char *buf, size_t count)
-{
-	int ret;
-
-	scoped_guard(mutex, &irq_balance_pass_mutex)
-		ret = irq_balance_set(&irq_balance_settings, attr->attr.name, buf, "");
-	if (!ret)
-		irq_balance_replan();
-	return ret ? : count;
-}
+static struct kobj_attribute irq_balance_ban_attr =
+	__ATTR(ban, 0644, ban_show, irq_balance_store);
 
 #define IRQ_BALANCE_SETTING_ATTR(name, ...)						\
 static ssize_t name##_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)	\
@@ -94,7 +85,7 @@ static ssize_t name##_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 	return sysfs_emit(buf, "%u\n", READ_ONCE(irq_balance_settings.name));		\
 }											\
 static struct kobj_attribute irq_balance_##name##_attr =				\
-	__ATTR(name, 0644, name##_show, irq_balance_setting_store);
+	__ATTR(name, 0644, name##_show, irq_balance_store);
 IRQ_BALANCE_SETTINGS(IRQ_BALANCE_SETTING_ATTR)
 
 static const struct attribute *irq_balance_attrs[] = {

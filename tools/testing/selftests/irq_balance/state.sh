@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 begin
-ktap_set_plan 12
+ktap_set_plan 13
 
 # refused FILE TEXT: with EINVAL, and the value stays
 refused() { # cat writes all lines at once, printf each by itself
@@ -90,13 +90,24 @@ newline='
 '
 long=$(printf 'eth%d, ' {1..1000})0
 save $BALANCER/ban
-for word in 1,2 "no-such-*,3" "$(seq -s , 1001 1500)" ""; do
+for word in 1,2 "no-such-*,3" "$(seq -s , 1001 1500)" $'\xd9\xa2\xd9\xa0' ""; do
 	echo "$word" >$BALANCER/ban && value $BALANCER/ban now && [ "$now" = "$word" ] || r=1
 done
 for word in "," "1," ",1" "1,,2" 4294967296 "1${newline}2" "$long"; do
 	refused $BALANCER/ban "$word" || r=1
 done
 result "ban takes numbers and names and refuses holes, lines and more than a page" $r
+
+r=0
+for f in "$BALANCER"/*; do
+	[ -f "$f" ] || continue
+	value "$f" now
+	if printf '%s\0junk' "$now" 2>/dev/null >"$f"; then
+		ktap_print_msg "$f took $now, and a NUL"
+		r=1
+	fi
+done
+result "nothing takes words behind a NUL" $r
 
 r=0
 f=$(choices | head -n 1)
