@@ -5,9 +5,9 @@
  * While the link of a struct_ops map of type irq_balance_ops exists, its program plans
  * instead of the planner, one program at a time. It is called at each pass; while no
  * interrupt is heavy there is none. program.c checks what it proposes. A program that takes
- * too long, or whose moves overload a CPU, is ejected: it is not called any more, and the
- * planner goes on. It may not sleep: a pass holds off CPU hotplug, and a page fault could
- * wait for a task that waits for hotplug.
+ * too long, or whose moves overload a CPU, is ejected: it is not called any more, its link is
+ * detached, and the planner goes on. It may not sleep: a pass holds off CPU hotplug, and a page
+ * fault could wait for a task that waits for hotplug.
  */
 #define pr_fmt(fmt) "irq_balance: " fmt
 
@@ -15,8 +15,10 @@
 #include <linux/bpf_verifier.h>
 #include <linux/btf.h>
 #include <linux/btf_ids.h>
+#include <linux/capability.h>
 #include <linux/init.h>
 #include <linux/sched/cputime.h>
+#include <linux/workqueue.h>
 
 #include "collect.h"
 #include "core.h"
@@ -28,9 +30,9 @@
 #define IRQ_BALANCE_CALL_NS	(10 * NSEC_PER_MSEC)
 #define IRQ_BALANCE_LATE_NS	(50 * NSEC_PER_MSEC)
 
-/* A program ends after this many passes in a row with a CPU that it loaded above this (ns/s) */
-#define IRQ_BALANCE_WORSE	20U
-#define IRQ_BALANCE_OVERLOAD	(IRQ_BALANCE_FULL / 10 * 8)
+/* After one was ejected none is attached for two seconds, then for twice as long each time (ns) */
+#define IRQ_BALANCE_BAR_NS	(2 * NSEC_PER_SEC)
+#define IRQ_BALANCE_BAR_MAX	(64 * NSEC_PER_SEC)
 
 struct irq_balance_ops {
 	void	(*plan)(struct irq_balance_ctx *ctx);
@@ -44,10 +46,14 @@ static struct {
 	struct irq_balance_program	program;
 	u64				passes;
 	u64				refused; /* proposals */
-	u64				worst;	/* load of the worst CPU at its first pass, ns/s */
 	u64				late;	/* see IRQ_BALANCE_LATE_NS */
-	unsigned int			worse;	/* see IRQ_BALANCE_WORSE */
+	struct irq_balance_verdict	verdict;
 } irq_balance_bpf;
+
+/* What the last ejection leaves; irq_balance_pass_mutex */
+static struct bpf_link *irq_balance_ejected;	/* to be detached yet */
+static u64 irq_balance_bar;			/* length (ns) of that which ends ... */
+static u64 irq_balance_barred;			/* ... by then (clock, ns) */
 
 static void irq_balance_bpf_end(const char *how)
 {
@@ -58,29 +64,34 @@ static void irq_balance_bpf_end(const char *how)
 	irq_balance_replan();
 }
 
-/* Whether the worst CPU is overloaded by heavy interrupts, and the program moved one there */
-static bool irq_balance_bpf_is_worse(const struct irq_balance_map *map)
+/* Its owner sees the end of the link. Not in the pass: detaching takes the mutex of that. */
+static void irq_balance_bpf_detach(struct work_struct *work)
 {
-	unsigned int cpu, worst, i, heavy = 0;
-	bool mine = false;
+	struct bpf_link *link = irq_balance_ejected;
 
-	worst = cpumask_first(&map->usable);
-	if (worst >= nr_cpu_ids)
-		return false;
-	for_each_cpu(cpu, &map->usable)
-		worst = map->cpus[cpu].load > map->cpus[worst].load ? cpu : worst;
-	if (!irq_balance_bpf.passes)
-		irq_balance_bpf.worst = map->cpus[worst].load;
-	for (i = 0; i < map->nr; i++) {
-		const struct irq_balance_state *st = map->irqs[i].state;
+	link->ops->detach(link);
+	scoped_guard(mutex, &irq_balance_pass_mutex)
+		irq_balance_ejected = NULL;
+	bpf_link_put(link);
+}
 
-		if (map->irqs[i].cpu != worst || !st->heavy)
-			continue;
-		heavy++;
-		mine |= st->reason == IRQ_BALANCE_WHY_PROGRAM && st->target == worst;
+static DECLARE_WORK(irq_balance_bpf_work, irq_balance_bpf_detach);
+
+static void irq_balance_bpf_eject(const char *how, u64 now)
+{
+	struct bpf_link *link = bpf_link_inc_not_zero(irq_balance_bpf.link);
+
+	/* If the last one is long ago it begins anew */
+	if (now >= irq_balance_barred + IRQ_BALANCE_BAR_MAX)
+		irq_balance_bar = 0;
+	irq_balance_bar = clamp(2 * irq_balance_bar, IRQ_BALANCE_BAR_NS, IRQ_BALANCE_BAR_MAX);
+	irq_balance_barred = now + irq_balance_bar;
+	irq_balance_bpf_end(how);
+	/* If not, its owner is ending it */
+	if (!IS_ERR(link)) {
+		irq_balance_ejected = link;
+		schedule_work(&irq_balance_bpf_work);
 	}
-	return mine && heavy > 1 &&
-	       map->cpus[worst].load > max(irq_balance_bpf.worst, IRQ_BALANCE_OVERLOAD);
 }
 
 static void irq_balance_bpf_plan(struct irq_balance *bal, u64 now)
@@ -88,11 +99,8 @@ static void irq_balance_bpf_plan(struct irq_balance *bal, u64 now)
 	struct irq_balance_ctx ctx;
 	u64 start, spent;
 
-	irq_balance_bpf.worse++;
-	if (!irq_balance_bpf_is_worse(&irq_balance_map))
-		irq_balance_bpf.worse = 0;
-	if (irq_balance_bpf.worse >= IRQ_BALANCE_WORSE) {
-		irq_balance_bpf_end("ejected, it overloads a CPU");
+	if (irq_balance_overloads(bal, now, &irq_balance_bpf.verdict)) {
+		irq_balance_bpf_eject("ejected, it overloads a CPU", now);
 		return;
 	}
 
@@ -106,7 +114,7 @@ static void irq_balance_bpf_plan(struct irq_balance *bal, u64 now)
 	irq_balance_bpf.late += spent;
 	irq_balance_bpf.late -= min(irq_balance_bpf.late, IRQ_BALANCE_CALL_NS);
 	if (irq_balance_bpf.late > IRQ_BALANCE_LATE_NS)
-		irq_balance_bpf_end("ejected, it takes too long");
+		irq_balance_bpf_eject("ejected, it takes too long", now);
 }
 
 /* irq_balance_propose(), traced */
@@ -165,6 +173,9 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 {
 	struct irq_balance_ops *ops = kdata;
 
+	/* It decides for the whole machine: a token of a container is not enough */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	/* Without a link a program would outlive its owner */
 	if (!link)
 		return -EOPNOTSUPP;
@@ -172,8 +183,10 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 		return -EINVAL;
 
 	guard(mutex)(&irq_balance_pass_mutex);
-	if (irq_balance_bpf.link)
+	if (irq_balance_bpf.link || irq_balance_ejected)
 		return -EBUSY;
+	if (ktime_get_ns() < irq_balance_barred)
+		return -EAGAIN;
 	memset(&irq_balance_bpf, 0, sizeof(irq_balance_bpf));
 	irq_balance_bpf.link = link;
 	irq_balance_bpf.ops = ops;
@@ -190,7 +203,7 @@ static int irq_balance_bpf_reg(void *kdata, struct bpf_link *link)
 static void irq_balance_bpf_unreg(void *kdata, struct bpf_link *link)
 {
 	guard(mutex)(&irq_balance_pass_mutex);
-	/* It may have been ejected, and attached again by another link */
+	/* It may have been ejected */
 	if (link && irq_balance_bpf.link == link)
 		irq_balance_bpf_end("detached");
 }

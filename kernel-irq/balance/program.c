@@ -5,6 +5,10 @@
  * It reads interrupts and CPUs, and proposes moves. Each proposal is checked here, by the
  * rules that hold for the planner as well. The mover checks again, as masks and CPUs may
  * have changed since.
+ *
+ * A program may place interrupts as it likes, but not overload a CPU for long. A CPU is overloaded
+ * if it is nearly full and shared, and would not be nearly full without the interrupts that
+ * programs have moved there. That an interrupt fills a CPU by itself is nobody's fault.
  */
 #include <linux/bitmap.h>
 #include <linux/btf.h>
@@ -13,6 +17,12 @@
 
 #include "place.h"
 #include "program.h"
+
+/* A program ends when a CPU was overloaded for so long (ns); of calm time a quarter makes up for it */
+#define OVERLOAD_NS	2000000000ULL
+
+/* Passes that are farther apart (ns) count no more than this */
+#define APART_NS	1000000000ULL
 
 void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now)
 {
@@ -92,4 +102,47 @@ int irq_balance_propose(struct irq_balance_ctx *ctx, u32 irq, u32 cpu)
 		irq_balance_ask(ctx->bal, irq_balance_ctx_find(ctx, irq), cpu,
 				IRQ_BALANCE_WHY_PROGRAM);
 	return ret;
+}
+
+static bool is_overloaded(const struct irq_balance_work *w, u32 cpu)
+{
+	u64 mine = 0, most = 0, sum = 0, cost;
+	const struct irq_balance_irq *i;
+
+	for (i = w->in.irqs; i < w->in.irqs + w->in.nr_irqs; i++) {
+		if (i->cpu != cpu)
+			continue;
+		cost = irq_balance_cost(w, i->load, cpu);
+		sum += cost;
+		most = max(most, cost);
+		if (i->state->reason == IRQ_BALANCE_WHY_PROGRAM && i->state->target == cpu)
+			mine += cost;
+	}
+	return w->in.cpus[cpu].load > IRQ_BALANCE_NEARLY_FULL &&
+	       w->in.cpus[cpu].load - mine <= IRQ_BALANCE_NEARLY_FULL &&
+	       sum - most >= irq_balance_heavy(w->in.set);
+}
+
+/**
+ * irq_balance_overloads - Whether a program has overloaded CPUs for too long
+ * @bal:	the planner, in a pass
+ * @now:	clock in ns
+ * @verdict:	what is known of the program
+ *
+ * Return: true if it is to plan no more
+ */
+bool irq_balance_overloads(struct irq_balance *bal, u64 now, struct irq_balance_verdict *verdict)
+{
+	u64 elapsed = verdict->last ? min(now - verdict->last, APART_NS) : 0;
+	const struct irq_balance_work *w = bal->work;
+	u32 cpu = 0;
+
+	verdict->last = now;
+	while (cpu < w->nr_cpus && !(w->in.cpus[cpu].usable && is_overloaded(w, cpu)))
+		cpu++;
+	if (cpu < w->nr_cpus)
+		verdict->overload += elapsed;
+	else
+		verdict->overload -= min(verdict->overload, elapsed / 4);
+	return verdict->overload > OVERLOAD_NS;
 }

@@ -16,6 +16,13 @@ struct irq_balance_ctx {
 	u32	refused;	/* proposals so far */
 };
 
+/* What a program has done to the CPUs, zeroed at first */
+struct irq_balance_verdict {
+	u64	last;		/* clock (ns) when it was looked at */
+	u64	overload;	/* time (ns) in which a CPU had too much, less a quarter of the rest */
+};
+
+bool irq_balance_overloads(struct irq_balance *bal, u64 now, struct irq_balance_verdict *verdict);
 void irq_balance_ctx_init(struct irq_balance_ctx *ctx, struct irq_balance *bal, u64 now);
 struct irq_balance_irq *bpf_irq_balance_irq(struct irq_balance_ctx *ctx, u32 index);
 struct irq_balance_cpu *bpf_irq_balance_cpu(struct irq_balance_ctx *ctx, u32 cpu);

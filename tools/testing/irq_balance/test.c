@@ -5,7 +5,7 @@
 #include "test.h"
 
 /* Calls of report(): a test that is lost on the way is missed */
-#define NR_TESTS	98
+#define NR_TESTS	108
 
 static unsigned int nr_tests, nr_failed;
 const char *failure;
@@ -369,6 +369,7 @@ int main(int argc, char **argv)
 	test_average();
 	test_time();
 	test_rules();
+	test_hostile();
 	test_beyond(seeds);
 	test_still(seeds);
 	test_promises(seeds);

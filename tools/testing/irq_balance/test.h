@@ -45,6 +45,7 @@ void test_search(void);
 void test_topology(void);
 void test_time(void);
 void test_rules(void);
+void test_hostile(void);
 void test_beyond(unsigned int seeds);
 void test_bursts(unsigned int seeds);
 void test_swings(unsigned int seeds);

@@ -21,7 +21,7 @@ fi
 trap 'detach; rm -f /sys/fs/bpf/irq_balance_slow
 	rmdir /sys/fs/cgroup/irq_balance_bpf 2>/dev/null; rmmod known_cost; cleanup' EXIT
 trace_start || skip_all "no tracepoints of the balancer"
-ktap_set_plan 26
+ktap_set_plan 28
 dmesg -C
 
 attach() { # program: its output is in $TMP/attach
@@ -185,8 +185,13 @@ detach
 attach slow
 wait_for logged 'slow ejected, it takes too long'
 result "a program that loops is ejected" $? "$(dmesg | grep -o 'program slow .*' | tail -n 1)"
-# Its link is there still, and must not take the next one with it
+# Its link has ended, but is there still, and must not take the next program with it
+wait_for eval '! "$BPFTOOL" link show pinned $PINS/slow | grep -q "map_id [1-9]"'
+result "and its link ends" $? "$("$BPFTOOL" link show pinned $PINS/slow | head -n 1)"
 mv $PINS/slow /sys/fs/bpf/irq_balance_slow
+! attach rotate && grep -q 'Resource temporarily unavailable' "$TMP/attach"
+result "for two seconds none can be attached" $? "$(tail -n 1 "$TMP/attach")"
+sleep 2
 attach rotate
 rm /sys/fs/bpf/irq_balance_slow
 sleep 1
