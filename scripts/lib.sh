@@ -38,7 +38,7 @@ warn() { say "warning: $*"; }
 die() {
 	say "$1"
 	shift
-	[ $# -eq 0 ] || printf '  %s\n' "$@" >&2
+	[ $# -eq 0 ] || printf '  %s\n' "${@//$'\n'/$'\n'  }" >&2
 	exit 1
 }
 
