@@ -4,6 +4,7 @@
 All work is done in the objects of a kernel tree, with a private index. No work tree
 is touched, and no configuration of the user is read.
 """
+import difflib
 import email.utils
 import os
 import re
@@ -229,13 +230,26 @@ def check_rules(patches, sources):
                 patch.name + ' touches MAINTAINERS', 'only the first patch of a series does')
 
 
+def unedited(conflict):
+    """Of a conflict of merge-file --diff3 between source and stage: the stage's lines that are or resemble edited ones."""
+    new, old, stage = (part.splitlines() for part in re.split(r'^(?:\|{7}|={7})[^\n]*\n', conflict, flags=re.M))
+    edited = []
+    for kind, low, high, _, _ in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
+        if kind == 'insert':
+            # A new line belongs where its neighbours are
+            low, high = max(low - 1, 0), low + 1
+        edited += old[low:high] if kind != 'equal' else []
+    edited = [line.strip() for line in edited if re.search(r'\w', line)]
+    return [line for line in stage if difflib.get_close_matches(line.strip(), edited, 1, 0.75)]
+
+
 def stages(git, patches, sources=None):
     """
     {path: [blob, once each patch is applied that touches it]}, of new files that later patches edit.
 
     The patches have the text of each stage as it was when they were made. A change of the source
-    since then is made in each stage that has the lines. Where a stage has other lines it stays,
-    which is said: it may have to change, too.
+    since then is made in each stage that has the lines. Where a stage has other lines it stays;
+    those that resemble edited ones are printed: they may have to change, too.
     Without SOURCES all are as the patches have them.
     """
     created, env, found = set(), {'GIT_INDEX_FILE': tempfile.mkdtemp(dir=git.dir) + '/index'}, {}
@@ -260,8 +274,12 @@ def stages(git, patches, sources=None):
                 with open('%s/%s' % (git.dir, name), 'wb') as file:
                     file.write(git.run('cat-file', 'blob', side).stdout)
             merged = git.run('merge-file', '-p', '--theirs', 'new', 'old', 'stage').stdout if i + 1 < len(blobs) else read(git.dir + '/new')
-            if i + 1 < len(blobs) and git.run('merge-file', '-p', 'new', 'old', 'stage', check=False).returncode:
-                print('%s: %s has other lines where the source has changed: look at them' % (names[path][i], path), file=sys.stderr)
+            if i + 1 < len(blobs):
+                conflicts = git.run('merge-file', '-p', '--diff3', 'new', 'old', 'stage', check=False).stdout.decode(errors='replace')
+                lines = [line for conflict in re.findall(r'^<{7} new\n(.*?)^>{7} stage\n', conflicts, re.M | re.S) for line in unedited(conflict)]
+                if lines:
+                    print('%s leaves in %s:' % (names[path][i], path), *lines, sep='\n  ', file=sys.stderr)
+                    print('  If the change is due there, too, make it in that patch, and run regen again.', file=sys.stderr)
             found[path][i] = git('hash-object', '-w', '--stdin', input=merged)
     return found
 
