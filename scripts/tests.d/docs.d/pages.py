@@ -3,8 +3,10 @@
 """pages.py FILE...: do the commands and the links of pages render right?
 
 Of .rst files it prints what docutils warns about, and commands and markup that are
-rendered as text: a command belongs into a literal block. Of .md files, links to a file or
-a heading that is not there. Prints FILE:LINE: REASON, and fails if there are any.
+rendered as text: a command belongs into a literal block; rows of tables that are torn in
+two; and sections that are empty where kernel-doc is not rendered, as on GitHub. Of .md
+files, links to a file or a heading that is not there. Prints FILE:LINE: REASON, and fails
+if there are any.
 """
 import io
 import os
@@ -18,6 +20,10 @@ COMMAND = re.compile(r'^\s*[#$] \S.*', re.M)
 MARKUP = re.compile(r'``|::$|`_\b|\.\. \w', re.M)
 
 
+class Elsewhere(nodes.Element):
+    """The place of text that the kernel's sphinx takes from a source file."""
+
+
 class Ours(Directive):
     """A directive of the kernel's sphinx, without content here."""
     has_content = True
@@ -25,7 +31,11 @@ class Ours(Directive):
     option_spec = dict.fromkeys(('doc', 'functions', 'maxdepth', 'caption', 'alt', 'identifiers'), directives.unchanged)
 
     def run(self):
-        return []
+        if self.name != 'kernel-doc':
+            return []
+        node = Elsewhere(file=self.arguments[0], doc='doc' in self.options)
+        node.line = self.lineno
+        return [node]
 
 
 for name in 'kernel-doc', 'toctree', 'kernel-figure':
@@ -38,6 +48,22 @@ def line_of(node):
     while node is not None and node.line is None:
         node = node.parent
     return node.line if node is not None else 0
+
+
+def torn(document):
+    """Rows that are the rest of the row before. Text in the first column of a simple table begins a row, also if it is the rest of a cell."""
+    for row in document.findall(nodes.row):
+        first, *others = [entry.astext().strip() for entry in row.findall(nodes.entry)]
+        if isinstance(row.parent, nodes.tbody) and first and others and (not any(others) or first.endswith(',') or first.startswith('(')):
+            yield line_of(next(iter(row.findall(nodes.paragraph)))), '"%s" is a row of its own: one line in the first column, or a list-table' % first
+
+
+def empty(document):
+    """Sections without a word of their own, or that do not name the file that has a comment of theirs."""
+    for node in document.findall(Elsewhere):
+        said = ' '.join(child.astext() for child in node.parent.findall(nodes.paragraph) if child.parent is node.parent)
+        if not said or (node['doc'] and node['file'] not in said):
+            yield node.line, 'on GitHub nothing is here: name %s in a sentence' % node['file']
 
 
 def rst(text):
@@ -54,7 +80,7 @@ def rst(text):
                   ((COMMAND, 'a command belongs into a literal block'), (MARKUP, 'markup that does not render'))
                   for match in pattern.finditer(text)}
     found |= {(line_of(n), 'a comment hides commands') for n in document.findall(nodes.comment) if COMMAND.search(n.astext())}
-    return found
+    return found | set(torn(document)) | set(empty(document))
 
 
 def headings(path):
