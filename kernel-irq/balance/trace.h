@@ -75,12 +75,16 @@ TRACE_EVENT(irq_balance_cpu,
 		      __entry->time, __entry->load, __entry->tasks)
 );
 
-/* An interrupt with a load, as a pass handed it to the planner */
+/*
+ * An interrupt with a load, as a pass handed it to the planner; the toll is what IPIs take once a
+ * redirected interrupt has moved (ns/s)
+ */
 TRACE_EVENT(irq_balance_irq,
 	    TP_PROTO(const struct irq_balance_irq *irq, const unsigned long *mask),
 	    TP_ARGS(irq, mask),
 	    TP_STRUCT__entry(__field(u64, time)
 			     __field(u64, load)
+			     __field(u64, toll)
 			     __field(unsigned int, irq)
 			     __field(unsigned int, cpu)
 			     __field(int, node)
@@ -91,11 +95,13 @@ TRACE_EVENT(irq_balance_irq,
 			   __entry->node = irq->node;
 			   __entry->time = irq->time;
 			   __entry->load = irq->load;
+			   __entry->toll = irq->toll;
 			   __entry->status = irq->status;
 			   __assign_bitmask(mask, mask, nr_cpu_ids);
 	    ),
-	    TP_printk("irq=%u cpu=%u node=%d time=%llu load=%llu status=%s mask=%s",
+	    TP_printk("irq=%u cpu=%u node=%d time=%llu load=%llu toll=%llu status=%s mask=%s",
 		      __entry->irq, __entry->cpu, __entry->node, __entry->time, __entry->load,
+		      __entry->toll,
 		      show_word(__entry->status, IRQ_BALANCE_STATUSES, WORD),
 		      __get_bitmask(mask))
 );

@@ -47,7 +47,7 @@ struct series {
 };
 
 /* A message, and -1 */
-#define fail(format, ...) (fprintf(stderr, "pic-order: " format "\n", __VA_ARGS__), -1)
+#define fail(format, ...) (complain(format, __VA_ARGS__), -1)
 
 static int fail_load(const char *root, int error)
 {

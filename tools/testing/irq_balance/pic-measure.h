@@ -5,7 +5,14 @@
 #ifndef _PIC_MEASURE_H
 #define _PIC_MEASURE_H
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "pic-analysis.h"
+
+/* A message of pic-order, or of "irqload order", which calls it by that name */
+#define complain(format, ...) \
+	fprintf(stderr, "%s: " format "\n", program_invocation_short_name, ##__VA_ARGS__)
 
 #define PIC_NAME_MAX	64
 

@@ -31,15 +31,18 @@
 #include "pic-analysis.h"
 #include "pic-measure.h"
 
+/* "pic-order", or "irqload order" */
+#define CALLED		program_invocation_short_name
+
 #define FIELDS_MAX	5
 #define ROW_MAX		4096
 #define SECONDS_DEFAULT	10
 #define SECONDS_MAX	3600
 
 static const char usage[] =
-	"usage: pic-order MASTER SLAVE [--latency FILE]\n"
-	"       pic-order MASTER[,SLAVE] [--latency FILE]\n"
-	"       pic-order --measure [--seconds N] [--deadline IRQ=US]... [--apply]\n"
+	"usage: %1$s MASTER SLAVE [--latency FILE]\n"
+	"       %1$s MASTER[,SLAVE] [--latency FILE]\n"
+	"       %1$s --measure [--seconds N] [--deadline IRQ=US]... [--apply]\n"
 	"  MASTER  the master's line that is served first, 0..7 (2: the slave)\n"
 	"  SLAVE   the slave's line that is served first, 8..15 (14 if not given)\n"
 	"  FILE    rows of: irq N COST_US RATE_HZ [DEADLINE_US]; - is standard input\n"
@@ -72,11 +75,11 @@ static int parse_master_slave(char **argv, struct i8259_order *order)
 	const char *master = argv[0], *slave = argv[1];
 
 	if (i8259_number_parse(&master, 0, 7, &order->master) || *master) {
-		fprintf(stderr, "pic-order: MASTER is '%s', must be 0..7\n", argv[0]);
+		complain("MASTER is '%s', must be 0..7", argv[0]);
 		return -1;
 	}
 	if (i8259_number_parse(&slave, 8, 15, &order->slave) || *slave) {
-		fprintf(stderr, "pic-order: SLAVE is '%s', must be 8..15\n", argv[1]);
+		complain("SLAVE is '%s', must be 8..15", argv[1]);
 		return -1;
 	}
 	return 0;
@@ -157,7 +160,7 @@ static int parse_file(const char *name, struct pic_line *lines)
 	size_t len;
 
 	if (!file) {
-		fprintf(stderr, "pic-order: %s: %s\n", name, strerror(errno));
+		complain("%s: %s", name, strerror(errno));
 		return -1;
 	}
 
@@ -175,7 +178,7 @@ static int parse_file(const char *name, struct pic_line *lines)
 		}
 	}
 	if (!ret && ferror(file)) {
-		fprintf(stderr, "pic-order: %s: %s\n", name, strerror(errno));
+		complain("%s: %s", name, strerror(errno));
 		ret = -1;
 	}
 
@@ -233,9 +236,8 @@ static void print_load(const struct pic_line *lines, const struct pic_device *de
 			printf(" # %s", devices[irq].name);
 		putchar('\n');
 		if (!lines[irq].cost_us)
-			fprintf(stderr,
-				"pic-order: no time was measured for IRQ %u: try a larger --seconds\n",
-				irq);
+			complain("no time was measured for IRQ %u: try a larger --seconds",
+				 irq);
 	}
 }
 
@@ -252,9 +254,8 @@ static int measure_and_apply(const struct request *request)
 		return -1;
 	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
 		if (request->deadline_us[irq] && !devices[irq].present) {
-			fprintf(stderr,
-				"pic-order: --deadline: IRQ %u does not go through the 8259A (XT-PIC in /proc/interrupts)\n",
-				irq);
+			complain("--deadline: IRQ %u does not go through the 8259A (XT-PIC in /proc/interrupts)",
+				 irq);
 			return -1;
 		}
 	}
@@ -265,9 +266,8 @@ static int measure_and_apply(const struct request *request)
 		used += lines[irq].used;
 	}
 	if (!used) {
-		fprintf(stderr,
-			"pic-order: there were no interrupts in %u s: measure under load, or with a larger --seconds\n",
-			request->seconds);
+		complain("there were no interrupts in %u s: measure under load, or with a larger --seconds",
+			 request->seconds);
 		return -1;
 	}
 
@@ -298,9 +298,8 @@ static int parse_deadline(const char *text, struct request *request)
 
 	if (i8259_number_parse(&s, 0, I8259_NR_LINES - 1, &irq) || irq == I8259_CASCADE ||
 	    *s != '=' || !number(s + 1, 1, UINT32_MAX, &deadline_us)) {
-		fprintf(stderr,
-			"pic-order: --deadline is '%s', must be IRQ=US, IRQ 0..15 and not 2, US 1..%u\n",
-			text, UINT32_MAX);
+		complain("--deadline is '%s', must be IRQ=US, IRQ 0..15 and not 2, US 1..%u",
+			 text, UINT32_MAX);
 		return -1;
 	}
 	request->deadline_us[irq] = deadline_us;
@@ -322,8 +321,8 @@ static int parse_option(int option, struct request *request)
 		break;
 	case 's':
 		if (!number(optarg, 1, SECONDS_MAX, &request->seconds)) {
-			fprintf(stderr, "pic-order: --seconds is '%s', must be 1..%u\n", optarg,
-				SECONDS_MAX);
+			complain("--seconds is '%s', must be 1..%u", optarg,
+				 SECONDS_MAX);
 			return -1;
 		}
 		break;
@@ -342,7 +341,7 @@ static int finish(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
-	perror("pic-order: standard output");
+	complain("standard output: %s", strerror(errno));
 	return 2;
 }
 
@@ -368,7 +367,7 @@ int main(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		if (option == 'h') {
-			fputs(usage, stdout);
+			fprintf(stdout, usage, CALLED);
 			return finish();
 		}
 		ret = parse_option(option, &request);
@@ -377,7 +376,7 @@ int main(int argc, char **argv)
 		if (!ret)
 			continue;
 		if (option != 'l' || file) {
-			fputs(usage, stderr);
+			fprintf(stderr, usage, CALLED);
 			return 2;
 		}
 		file = optarg;
@@ -387,7 +386,7 @@ int main(int argc, char **argv)
 		return finish() || ret ? 2 : 0;
 	}
 	if (request.measure || request.detail || (argc - optind != 1 && argc - optind != 2)) {
-		fputs(usage, stderr);
+		fprintf(stderr, usage, CALLED);
 		return 2;
 	}
 	words[0] = argv[optind];

@@ -1,23 +1,26 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""record [-o FILE] [--seconds N | CAPTURE]: record the balancer's input as a workload for replay
+"""irqload record: record the balancer's input as a workload for replay
 
-Without CAPTURE it records this machine for N seconds (10), through tracefs,
-as root; the state has to be on or observe. Passes before the last change of
-the state are left out. On a kernel without the balancer it measures what
-"irqload.py --advise" does: no settings, no moves. CAPTURE is text that was
-recorded before, - is the standard input; irq:* and napi:napi_poll will do:
+usage: irqload record [-o FILE] [--seconds N | CAPTURE]
+       irqload record --verify FILE
 
-    trace-cmd record -e irq_balance sleep 10; trace-cmd report | ./record.py -o FILE -
-    perf record -a -e 'irq_balance:*' sleep 10; perf script | ./record.py -o FILE -
-    cat /sys/kernel/tracing/trace
+Without CAPTURE it records this machine for N seconds (10), through tracefs, as
+root; the state has to be on or observe. Passes before the last change of the
+state are left out. On a kernel without the balancer it measures what "irqload
+advise" does: no settings, no moves. CAPTURE is text that was recorded before,
+- is the standard input; irq:* and napi:napi_poll will do:
 
-  -o FILE       where to write the workload (standard output)
-  --seconds N   how long to record
-  --save FILE   keep the capture too
-  --verify FILE replay FILE, a workload written by this program, and compare its
-                moves with the recorded ones. Exit status 1 if they differ and
-                do not gain as much
+  trace-cmd record -e irq_balance sleep 10
+  trace-cmd report | irqload record -o FILE -
+  perf record -a -e 'irq_balance:*' sleep 10
+  perf script | irqload record -o FILE -
+
+  -o FILE        where to write the workload (standard output)
+  --seconds N    how long to record
+  --save FILE    keep the capture too
+  --verify FILE  replay FILE, a workload written by this command, and compare
+                 its moves with the recorded ones. Exit status 1 if they differ
+                 and do not gain as much
 
 Documentation/admin-guide/irq-balance-replay.rst describes the format of FILE.
 The settings and the recorded moves are in its comments.
@@ -26,17 +29,20 @@ import argparse
 import io
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
 
-TRACING = '/sys/kernel/tracing'
+import measure
+import tracetext
+from common import Failure, between, command, cpulist, options, program, to_write
+from instance import Instance
+
 EVENT = re.compile(r'\s\d+\.\d+:\s+(?:irq_balance:)?irq_balance_(.*)')
 LOAD_MAX, BASE_MAX = 2**33 - 1, 10**9
 # The events, with their words in the order in which the kernel prints them
 EVENTS = {name: words.split() for name, words in {
-    'settings': 'heavy min_gain interval_ms program', 'fail': 'irq to error', 'irq': 'irq cpu node time load status mask',
+    'settings': 'heavy min_gain interval_ms program', 'fail': 'irq to error', 'irq': 'irq cpu node time load toll status mask',
     'cpu': 'cpu node package llc core capacity online usable time load tasks',
     'plan': 'now heavy worst planned moves next_ms generation',
     'move': 'irq from to reason load gain', 'propose': 'irq from to reason load gain'}.items()}
@@ -48,78 +54,58 @@ RANGES = {'capacity': (1, 1024), 'cpu': (0, 8191), 'from': (0, 8191), 'to': (0, 
 WORDS = {'status': '[a-z-]+', 'mask': '[0-9a-f]+(,[0-9a-f]+)*', 'reason': '[a-z-]+', 'program': '[A-Za-z0-9_.]+'}
 
 
-def die(*lines):
-    print('\n  '.join(('record: ' + lines[0],) + lines[1:]), file=sys.stderr)
-    sys.exit(2)
-
-
 def write(path, text):
     with open(path, 'w', encoding='utf-8', closefd=path != 1) as f:
         f.write(text)
 
 
-def read(path):
+def content(path):
     with open(path, encoding='utf-8', errors='replace', newline='', closefd=path != 0) as f:
         return f.read()
 
 
-def capture(seconds):
-    """The balancer's events of this machine, as tracefs prints them."""
-    try:
-        if read('/sys/kernel/irq_balance/state').strip() == 'off':
-            die('the balancer is off, there is nothing to record',
-                'echo observe > /sys/kernel/irq_balance/state')
-    except OSError as error:
-        die('%s: %s' % (error.filename, error.strerror))
-    if os.geteuid():
-        die('only root may trace', 'sudo %s ...' % sys.argv[0])
-    if not os.path.isdir(TRACING + '/instances'):
-        subprocess.run(['mount', '-t', 'tracefs', 'nodev', TRACING], check=False)
-    if not os.path.isdir(TRACING + '/events/irq_balance'):
-        die('no tracepoints of the balancer in ' + TRACING,
-            'the kernel needs CONFIG_FTRACE; or tracefs is mounted elsewhere')
-    mine = '%s/instances/irq_balance_record.%d' % (TRACING, os.getpid())
-    for number in signal.SIGTERM, signal.SIGHUP:
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    os.mkdir(mine)
-    try:
+class Recorder(Instance):
+    """The balancer's events of this machine."""
+
+    def prepare(self):
+        if not os.path.isdir(self.mine + '/events/irq_balance'):
+            raise Failure('no tracepoints of the balancer in ' + self.top, 'the kernel needs CONFIG_FTRACE')
         # Of each CPU
-        write(mine + '/buffer_size_kb', str(max(1024, 65536 // os.cpu_count())))
+        self.set('buffer_size_kb', max(1024, 65536 // os.cpu_count()))
         # Enabled last: a pass begins with this event
         for event in 'irq', 'cpu', 'plan', 'move', 'propose', 'fail', 'settings':
-            write('%s/events/irq_balance/irq_balance_%s/enable' % (mine, event), '1')
+            self.set('events/irq_balance/irq_balance_%s/enable' % event, 1)
+        self.set('tracing_on', 1)
+
+
+def capture(seconds):
+    """The events of this machine, as tracefs prints them."""
+    if content('/sys/kernel/irq_balance/state').strip() == 'off':
+        raise Failure('the balancer is off, there is nothing to record', 'echo observe > /sys/kernel/irq_balance/state')
+    with Recorder('record') as recorder:
         try:
             time.sleep(seconds)
         except KeyboardInterrupt:
-            print('record: interrupted: this is what there is so far', file=sys.stderr)
-        write(mine + '/tracing_on', '0')
-        text = read(mine + '/trace')
-    finally:
-        write(mine + '/events/enable', '0')
-        os.rmdir(mine)
-    return text
+            print('irqload record: interrupted: this is what there is so far', file=sys.stderr)
+        recorder.set('tracing_on', 0)
+        return content(recorder.mine + '/trace')
 
 
 def measured(seconds, text=None, where=None):
     """A workload from the events of interrupts that each kernel has, of this machine or in TEXT."""
-    import advise
-    import tracetext
-    try:
-        if text is None:
-            return advise.measure(seconds).workload()
-        return advise.recorded(tracetext.Text(io.StringIO(text, newline='\n'), where)).workload()
-    except advise.Refused as refused:
-        die(str(refused))
+    if text is None:
+        return measure.measure(seconds).workload()
+    return measure.recorded(tracetext.Text(io.StringIO(text, newline='\n'), where)).workload()
 
 
 def complete(text, where):
     """TEXT, unless the kernel says that it has overwritten or dropped events."""
     if '\0' in text:
-        die('%s:%d: no text capture: it has a NUL' % (where, text.count('\n', 0, text.index('\0')) + 1),
+        raise Failure('%s:%d: no text capture: it has a NUL' % (where, text.count('\n', 0, text.index('\0')) + 1),
             'trace-cmd report and perf script make text')
     kept = re.search(r'entries-in-buffer/entries-written: (\d+)/(\d+)', text)
     if re.search(r'\bLOST \d+ EVENTS', text) or 'EVENTS DROPPED' in text or kept and kept[1] != kept[2]:
-        die('the trace buffer was too small: events were lost', 'record for a shorter time: --seconds')
+        raise Failure('the trace buffer was too small: events were lost', 'record for a shorter time: --seconds')
     return text
 
 
@@ -129,6 +115,9 @@ def fields(text):
     if not colon or name not in EVENTS:
         raise ValueError('irq_balance_ and %s, and a colon' % ', '.join(EVENTS))
     pairs = [pair.partition('=') for pair in rest.split()]
+    if name == 'irq' and ' toll=' not in rest:
+        # Kernels before it was recorded
+        pairs.insert(EVENTS['irq'].index('toll'), ('toll', '=', '0'))
     for n, word in enumerate(EVENTS[name]):
         if n == len(pairs) or pairs[n][:2] != (word, '='):
             raise ValueError('%s= as word %d' % (word, n + 1))
@@ -183,15 +172,15 @@ def passes(text, where):
             elif name in ('move', 'propose') and found:
                 found[-1].moves.append((name, value))
         except ValueError as error:
-            die('%s:%d: cannot read this event, expected %s: %s' % (where, number, error, line.strip()),
+            raise Failure('%s:%d: cannot read this event, expected %s: %s' % (where, number, error, line.strip()),
                 'it should look as in /sys/kernel/tracing/events/irq_balance/*/format')
     while found and not (found[0].settings and found[0].cpus):
         found.pop(0)
     if not found:
-        die('no complete pass of the balancer in this capture',
+        raise Failure('no complete pass of the balancer in this capture',
             'record all events of irq_balance, and begin while the balancer runs')
     if len(found) < 2:
-        die('the balancer made one pass only: no interrupt is heavy, so it sleeps',
+        raise Failure('the balancer made one pass only: no interrupt is heavy, so it sleeps',
             'record while the machine is busy')
     return found
 
@@ -200,16 +189,6 @@ def bits(mask, cpus):
     """Those of CPUS that are in a mask of hexadecimal words."""
     value = int(mask.replace(',', ''), 16)
     return [cpu for cpu in cpus if value >> cpu & 1]
-
-
-def cpulist(cpus):
-    parts = []
-    for cpu in sorted(cpus):
-        if parts and parts[-1][1] == cpu - 1:
-            parts[-1][1] = cpu
-        else:
-            parts.append([cpu, cpu])
-    return ','.join('%d' % a if a == b else '%d-%d' % (a, b) for a, b in parts)
 
 
 class Machine:
@@ -270,7 +249,7 @@ def convert(text, where):
     out = ['# Recorded: %d passes' % len(found)]
     out.append('# set ' + ' '.join('%s=%s' % pair for pair in found[0].settings.items()))
     out += machine.lines()
-    loads, bases, tasks, masks, ms = {}, {}, {}, {i: machine.mask(v, int(v['cpu'])) for i, v in machine.irqs.items()}, -1
+    loads, bases, tasks, tolls, masks, ms = {}, {}, {}, {}, {i: machine.mask(v, int(v['cpu'])) for i, v in machine.irqs.items()}, -1
     online = set(machine.cpus)
     for number, one in enumerate(found):
         # At least one apart, as epochs have to be
@@ -292,6 +271,11 @@ def convert(text, where):
             if value != tasks.get(cpu, 0):
                 tasks[cpu] = value
                 out.append('tasks %d %d' % (cpu, value))
+        for irq, value in sorted(one.irqs.items()):
+            toll = min(int(value['toll']), BASE_MAX)
+            if irq in machine.irqs and toll != tolls.get(irq, 0):
+                tolls[irq] = toll
+                out.append('toll %d %d' % (irq, toll))
         if number + 1 < len(found):
             load, base = rates(machine, one, found[number + 1])
             for irq in sorted(machine.irqs):
@@ -310,19 +294,16 @@ def convert(text, where):
 
 def verify(name):
     """Replay a recording, and compare the moves."""
-    program = os.environ.get('REPLAY') or os.path.join(os.path.dirname(os.path.abspath(__file__)), 'replay')
-    if not os.path.exists(program):
-        die('replay is not built', 'make -C tools/testing/irq_balance')
-    text, command = read(name), [program]
+    text, words = content(name), [program('replay', 'REPLAY')]
     if not re.search('^# set ', text, re.M):
-        die('%s has no "# set": it is not a workload that record wrote' % name, 'make one: %s -o FILE' % sys.argv[0])
+        raise Failure('%s has no "# set": it is not a workload that record wrote' % name, 'make one: %s -o FILE' % command('record'))
     for pair in (re.search(r'^# set (.*)$', text, re.M) or [0, ''])[1].split():
-        command += ['--program', pair[8:]] if pair.startswith('program=') else ['--set', pair]
+        words += ['--program', pair[8:]] if pair.startswith('program=') else ['--set', pair]
     if '# propose ' in text:
-        die(name + ' was recorded in state observe, in which nothing moves', 'record in state on')
-    done = subprocess.run(command + [name], capture_output=True, text=True, check=False)
+        raise Failure(name + ' was recorded in state observe, in which nothing moves', 'record in state on')
+    done = subprocess.run(words + [name], capture_output=True, text=True, check=False)
     if done.returncode:
-        die('replay: ' + done.stderr.strip())
+        raise Failure('replay: ' + done.stderr.strip())
     wanted, got = moves(r'^# move', text), moves('^move', done.stdout)
     for move in wanted:
         print('%s %s %d' % ('same  ' if move in got else 'absent', move, wanted[move]))
@@ -354,57 +335,46 @@ def equal_worth(absent, new):
     return len(a) == len(b) and all(x[:2] == y[:2] and abs(x[2] - y[2]) * 50 <= x[2] for x, y in zip(a, b))
 
 
-def seconds(text):
-    if not re.fullmatch(r'[0-9]+(\.[0-9]+)?', text) or not 0 < float(text) <= 86400:
-        raise argparse.ArgumentTypeError('%s is not above 0 and up to 86400' % text)
-    return float(text)
-
-
-def main():
-    parser = argparse.ArgumentParser(prog='record', description=__doc__, usage=argparse.SUPPRESS, allow_abbrev=False,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(args):
+    parser = options('record', __doc__)
     hidden = {'help': argparse.SUPPRESS}
     parser.add_argument('-o', dest='out', **hidden)
-    parser.add_argument('--seconds', type=seconds, **hidden)
+    parser.add_argument('--seconds', type=between(float, 0.1, 86400.0), **hidden)
     parser.add_argument('--save', **hidden)
     parser.add_argument('--verify', **hidden)
     parser.add_argument('capture', nargs='?', **hidden)
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(args)
     others = [chosen.out, chosen.save, chosen.seconds, chosen.capture]
     if chosen.verify is not None and others != [None] * 4:
         parser.error('--verify FILE goes alone')
     if chosen.seconds is not None and chosen.capture is not None:
         parser.error('--seconds is for a recording of this machine, not for CAPTURE')
-    if not sys.stdout:
-        die('standard output is closed')
-    try:
-        if chosen.verify is not None:
-            status = verify(chosen.verify)
-            sys.stdout.flush()
-            return status
-        if chosen.capture is None and not os.path.exists('/sys/kernel/irq_balance'):
-            if chosen.save is not None:
-                die('this kernel has no /sys/kernel/irq_balance, so there is no capture to save', 'leave out --save')
-            write(1 if chosen.out is None else chosen.out, measured(chosen.seconds or 10))
-            return 0
-        if chosen.capture is None:
-            text = capture(chosen.seconds or 10)
-        else:
-            text = read(0 if chosen.capture == '-' else chosen.capture)
-        if chosen.save is not None:
-            write(chosen.save, text)
-        where = 'trace' if chosen.capture is None else chosen.capture
-        text = complete(text, where)
-        other = not EVENT.search(text) and 'irq_handler_entry:' in text
-        write(1 if chosen.out is None else chosen.out, measured(0, text, where) if other else convert(text, where))
-    except KeyboardInterrupt:
-        return 130
-    except OSError as error:
-        # Python writes the rest at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        die('%s: %s' % (error.filename or 'standard input or output', error.strerror))
+    return chosen
+
+
+def run(args):
+    """The exit status."""
+    chosen = arguments(args)
+    if chosen.verify is not None:
+        status = verify(chosen.verify)
+        sys.stdout.flush()
+        return status
+    here = chosen.capture is None
+    balancer = os.path.exists('/sys/kernel/irq_balance')
+    if here and not balancer and chosen.save is not None:
+        raise Failure('this kernel has no /sys/kernel/irq_balance, so there is no capture to save', 'leave out --save')
+    for path in chosen.out, chosen.save:
+        if path is not None:
+            to_write(path)
+    out = 1 if chosen.out is None else chosen.out
+    if here and not balancer:
+        write(out, measured(chosen.seconds or 10))
+        return 0
+    text = capture(chosen.seconds or 10) if here else content(0 if chosen.capture == '-' else chosen.capture)
+    if chosen.save is not None:
+        write(chosen.save, text)
+    where = 'trace' if here else chosen.capture
+    text = complete(text, where)
+    other = not EVENT.search(text) and 'irq_handler_entry:' in text
+    write(out, measured(0, text, where) if other else convert(text, where))
     return 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())

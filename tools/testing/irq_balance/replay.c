@@ -11,8 +11,11 @@
 
 #include "sim.h"
 
+/* "replay", or "irqload replay" */
+#define CALLED		program_invocation_short_name
+
 #define SETS_MAX	64
-#define EXPECTED	"replay: --set %s: expected "
+#define EXPECTED	"%s: --set %s: expected "
 
 #define KNOB(name, def, min, max)	\
 	{ #name, offsetof(struct irq_balance_settings, name), def, min, max },
@@ -26,10 +29,14 @@ static void print_help(FILE *out)
 {
 	unsigned int i;
 
-	fputs("usage: replay [--own-pace] [--program NAME] [--set KNOB=VALUE]... FILE\n"
-	      "FILE is a workload, or - for the standard input. --own-pace: passes when\n"
-	      "the balancer would make them, not those of a recording. --program: rotate,\n"
-	      "compact or keepoff plans, as loaded into a kernel. Knobs:\n", out);
+	fprintf(out, "usage: %s [OPTIONS] FILE\n\n", CALLED);
+	fputs("FILE is a workload, or - for the standard input. Prints what the balancer\n"
+	      "does with it: moves, where each interrupt is, and passes.\n\n"
+	      "  --own-pace        passes when the balancer would make them, not those of a\n"
+	      "                    recording\n"
+	      "  --program NAME    rotate, compact or keepoff plans, as loaded into a kernel\n"
+	      "  --why             in the end a line that says why each interrupt stays\n"
+	      "  --set KNOB=VALUE  a setting; knobs are:\n", out);
 	for (i = 0; i < ARRAY_SIZE(knobs); i++)
 		fprintf(out, "  %-16s %u..%u, default %u\n", knobs[i].name,
 			knobs[i].min, knobs[i].max, knobs[i].def);
@@ -53,8 +60,8 @@ static int choose_program(struct sim_options *opt, const char *name)
 			opt->program = programs[i];
 	}
 	if (!opt->program && strcmp(name, "none")) {
-		fprintf(stderr, "replay: --program %s: expected rotate, compact, keepoff or none\n",
-			name);
+		fprintf(stderr, "%s: --program %s: expected rotate, compact, keepoff or none\n",
+			CALLED, name);
 		return -1;
 	}
 	return 0;
@@ -74,7 +81,7 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 		u64 value;
 
 		if (!eq) {
-			fprintf(stderr, EXPECTED "KNOB=VALUE\n", sets[i]);
+			fprintf(stderr, EXPECTED "KNOB=VALUE\n", CALLED, sets[i]);
 			return -1;
 		}
 		if (!strncmp(sets[i], "cpus=", 5))
@@ -83,7 +90,7 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 			for (j = 0; j < ARRAY_SIZE(states) && strcmp(eq + 1, states[j]); j++)
 				;
 			if (j == ARRAY_SIZE(states)) {
-				fprintf(stderr, EXPECTED "on, off or observe\n", sets[i]);
+				fprintf(stderr, EXPECTED "on, off or observe\n", CALLED, sets[i]);
 				return -1;
 			}
 			opt->state = j;
@@ -93,11 +100,12 @@ static int turn_knobs(struct sim_options *opt, char **sets, unsigned int nr)
 		       (strncmp(sets[i], knob->name, eq - sets[i]) || knob->name[eq - sets[i]]))
 			knob++;
 		if (knob == knobs + ARRAY_SIZE(knobs)) {
-			fprintf(stderr, EXPECTED "the name of a knob\n", sets[i]);
+			fprintf(stderr, EXPECTED "the name of a knob\n", CALLED, sets[i]);
 			return -1;
 		}
 		if (workload_number(eq + 1, knob->max, &value) || value < knob->min) {
-			fprintf(stderr, EXPECTED "%u..%u\n", sets[i], knob->min, knob->max);
+			fprintf(stderr, EXPECTED "%u..%u\n", CALLED, sets[i], knob->min,
+				knob->max);
 			return -1;
 		}
 		*(u32 *)((char *)&opt->set + knob->offset) = value;
@@ -109,7 +117,7 @@ static int finish(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
-	perror("replay: standard output");
+	fprintf(stderr, "%s: standard output: %s\n", CALLED, strerror(errno));
 	return 2;
 }
 
@@ -131,6 +139,8 @@ int main(int argc, char **argv)
 		}
 		if (!strcmp(argv[i], "--own-pace")) {
 			opt.own_pace = true;
+		} else if (!strcmp(argv[i], "--why")) {
+			opt.why = true;
 		} else if (!strcmp(argv[i], "--program") && i + 1 < (unsigned int)argc) {
 			if (choose_program(&opt, argv[++i]))
 				return 2;
@@ -158,7 +168,7 @@ int main(int argc, char **argv)
 		return 2;
 	in = strcmp(name, "-") ? fopen(name, "r") : stdin;
 	if (!in) {
-		fprintf(stderr, "replay: %s: %s\n", name, strerror(errno));
+		fprintf(stderr, "%s: %s: %s\n", CALLED, name, strerror(errno));
 		return 2;
 	}
 	ret = workload_read(&load, name, in, stderr);
@@ -172,8 +182,7 @@ int main(int argc, char **argv)
 		opt.cpus = calloc(BITS_TO_LONGS(load.nr_cpus), sizeof(*opt.cpus));
 		ret = !opt.cpus || workload_cpulist(&load, sets[i] + 5, opt.cpus);
 		if (ret)
-			fprintf(stderr, EXPECTED "a list of this machine's CPUs\n",
-				sets[i]);
+			fprintf(stderr, EXPECTED "a list of this machine's CPUs\n", CALLED, sets[i]);
 	}
 	if (!ret)
 		sim_run(&load, &opt, stdout, &result);

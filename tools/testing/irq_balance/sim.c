@@ -201,6 +201,18 @@ static void print_place(const struct sim *s)
 	fputc('\n', s->out);
 }
 
+/* Why each interrupt stays where it is, by the last pass */
+static void print_why(const struct sim *s)
+{
+	unsigned int i;
+
+	fprintf(s->out, "why %llu", (unsigned long long)s->now);
+	for (i = 0; i < s->load->nr_irqs; i++)
+		fprintf(s->out, " %u=%s", s->load->irqs[i].id,
+			irq_balance_why_name(s->irqs[i].state.why));
+	fputc('\n', s->out);
+}
+
 /* The CPU that the core chooses for an interrupt whose CPU is forbidden. */
 static unsigned int core_choice(const struct sim *s, unsigned int i)
 {
@@ -248,6 +260,9 @@ static void event(struct sim *s, const struct workload_event *ev)
 		break;
 	case WORKLOAD_FOLLOWS:
 		s->irqs[ev->index].follows = ev->value;
+		break;
+	case WORKLOAD_TOLL:
+		s->in[ev->index].toll = ev->value;
 		break;
 	case WORKLOAD_MASK:
 		s->irqs[ev->index].mask = ev->mask;
@@ -485,6 +500,8 @@ void sim_run(const struct workload *load, const struct sim_options *opt,
 	}
 	if (out)
 		print_place(&s);
+	if (out && opt->why)
+		print_why(&s);
 	for (i = 0; i < load->nr_cpus; i++) {
 		if (s.cpus[i].online)
 			result->worst = max(result->worst, load_of(&s, i));

@@ -16,6 +16,7 @@ enum sim_state { SIM_OFF, SIM_ON, SIM_OBSERVE };
  * @program:	plans instead of the planner, NULL: none
  * @own_pace:	make passes at the balancer's own pace where the workload has
  *		recorded ones too
+ * @why:	say in the end why each interrupt stays
  * @cpus:	bitmap of CPU indices that the balancer may use, NULL: all
  */
 struct sim_options {
@@ -23,6 +24,7 @@ struct sim_options {
 	enum sim_state			state;
 	const struct irq_balance_program *program;
 	bool				own_pace;
+	bool				why;
 	unsigned long			*cpus;
 };
 

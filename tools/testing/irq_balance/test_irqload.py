@@ -13,9 +13,10 @@ import tempfile
 import time
 import unittest
 
-import irqload
+import live
+import loadmap
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload')
 WORK = tempfile.TemporaryDirectory()
 IRQS = 'sys/kernel/debug/irq_load'
 
@@ -57,7 +58,7 @@ class Tree:
         """The intervals of irqload --json when one of CHANGES happens in each."""
         out, steps = io.StringIO(), iter(changes)
         with contextlib.redirect_stdout(out):
-            irqload.run(self.arguments('--json', '--count', str(len(changes)), *more), lambda seconds: next(steps)())
+            live.run(self.arguments('--json', '--count', str(len(changes)), *more), lambda seconds: next(steps)())
         return out.getvalue()
 
 
@@ -85,7 +86,7 @@ class Measuring(unittest.TestCase):
             with self.subTest(what):
                 self.tree.irq(24, 'eth0', *before)
                 [record] = records(self.tree.between(lambda a=after: self.tree.irq(24, 'eth0', *a, cpu='2-3', status='managed')))
-                self.assertEqual([rows(record)[24][k] for k in irqload.PARTS + ('count',)] if 24 in rows(record) else None, expected)
+                self.assertEqual([rows(record)[24][k] for k in loadmap.PARTS + ('count',)] if 24 in rows(record) else None, expected)
                 if expected:
                     self.assertEqual(rows(record)[24]['ns'], sum(expected[:3]))
                     self.assertEqual((rows(record)[24]['cpus'], rows(record)[24]['status']), ('2-3', 'managed'))
@@ -104,10 +105,10 @@ class Measuring(unittest.TestCase):
         self.tree.remove('sys/kernel/debug')
         # The kernel's page ends behind a comma
         text = self.tree.between(lambda: self.tree.write('sys/kernel/irq/24/per_cpu_count', '30,0,'))
-        [row] = irqload.parse(text.encode())['irqs']
-        self.assertEqual([row[k] for k in irqload.PARTS + ('count',)], [None, None, None, 20])
+        [row] = live.parse(text.encode())['irqs']
+        self.assertEqual([row[k] for k in loadmap.PARTS + ('count',)], [None, None, None, 20])
         self.assertAlmostEqual(row['ns'] / row['seconds'], 1000000, delta=50000)
-        lines = irqload.table(irqload.total(records(text) * 2))
+        lines = live.table(live.total(records(text) * 2))
         self.assertEqual(lines[2].split()[3:8], ['0.10', '-', '-', '-', '-'])
 
     def test_late(self):
@@ -116,22 +117,22 @@ class Measuring(unittest.TestCase):
             time.sleep(0.2)
         self.tree.irq(24, 'eth0', 0, 0, 0, 0)
         with contextlib.redirect_stdout(io.StringIO()):
-            irqload.run(self.tree.arguments('--json', '--count', '3', '--interval', '0.05'), late)
+            live.run(self.tree.arguments('--json', '--count', '3', '--interval', '0.05'), late)
 
     def test_table(self):
         self.tree.irq(24, 'eth0 \x1b[2J', 0, 0, 0, 0)
         [record] = records(self.tree.between(lambda: self.tree.irq(24, 'eth0 \x1b[2J', 600000, 300000, 100000, 100)))
         record['seconds'] = record['irqs'][0]['seconds'] = 2.0
-        lines = irqload.table(record)
+        lines = live.table(record)
         self.assertEqual([line.split() for line in lines[1:]], [
             ['CPU', '0', '10'], ['load', '41.0', '0.0'], ['base', '0.5', '0.0'],
             'irq name chip cpu% hard soft thread ns/irq rate/s on status'.split(),
             '24 eth0 ?[2J PCI-MSIX 0.05 0.03 0.01 0.01 10000 50 0 movable'.split()])
-        self.assertLessEqual(max(map(len, irqload.table(record, width=75))), 75)
+        self.assertLessEqual(max(map(len, live.table(record, width=75))), 75)
         one = dict(record['irqs'][0])
         record['irqs'] = [dict(one, irq=1, ns=9), dict(one, irq=2, ns=10 ** 9, count=1), dict(one, irq=3, cpus='')]
         for key, first in ('cost', 2), ('ns', 2), ('rate', 1), ('irq', 1), ('cpu', 2):
-            self.assertEqual(irqload.table(record, key)[5].split()[0], str(first), key)
+            self.assertEqual(live.table(record, key)[5].split()[0], str(first), key)
 
 
 class Program(unittest.TestCase):
@@ -145,7 +146,7 @@ class Program(unittest.TestCase):
         text = tree.between(lambda: tree.irq(24, 'eth0', 100, 200, 300, 1), lambda: tree.irq(24, 'eth0', 150, 250, 400, 3))
         self.assertEqual(self.run_it('--from', '-', '--json', text=text).stdout, text)
         [whole] = records(self.run_it('--from', '-', '--once', '--json', text=text).stdout)
-        self.assertEqual([rows(whole)[24][k] for k in irqload.SUMS], [150, 250, 400, 800, 3])
+        self.assertEqual([rows(whole)[24][k] for k in loadmap.SUMS], [150, 250, 400, 800, 3])
         self.assertEqual(self.run_it('--from', '-', text=text).stdout.count('balancer observe'), 2)
         good = json.loads(text.splitlines()[0])
         wrong = [dict(good, **w) for w in (

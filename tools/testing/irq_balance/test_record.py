@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'record.py')
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload')
 # Two interrupts take 30 % of CPU 0 each while CPU 1 idles; after more than
 # 100 ms of history one of them is moved. (ns, CPU of interrupt 24)
 PASSES = [(1000000000, 0), (1040400000, 0), (1090500000, 0), (1140900000, 0), (1190700000, 1), (1290800000, 1)]
@@ -42,7 +42,7 @@ def capture(some, form='tracefs'):
 
 
 def record(text, *options):
-    done = subprocess.run([sys.executable, RECORD, *(options or ['-'])], input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, PROGRAM, 'record', *(options or ['-'])], input=text, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -75,16 +75,16 @@ class Record(unittest.TestCase):
                     self.assertEqual(status, wanted, out + said)
                     self.assertIn(text, out)
             for where in '>/dev/full', '>&-':
-                done = subprocess.run(['sh', '-c', '"$0" "$1" --verify "$2" ' + where, sys.executable, RECORD, name],
+                done = subprocess.run(['sh', '-c', '"$0" "$1" record --verify "$2" ' + where, sys.executable, PROGRAM, name],
                                       capture_output=True, text=True, check=False)
-                self.assertEqual((done.returncode, done.stderr[:8], 'Traceback' in done.stderr), (2, 'record: ', False), done.stderr)
+                self.assertEqual((done.returncode, done.stderr[:7], 'Traceback' in done.stderr), (2, 'irqload', False), done.stderr)
 
     def test_output(self):
         with tempfile.TemporaryDirectory() as top:
             with open(top + '/capture', 'w', encoding='latin-1') as file:
                 file.write(capture(events()).replace('kirqd', 'kirq\xe9'))
-            done = subprocess.run(['sh', '-c', '{ echo first; "$0" "$1" "$2"; "$0" "$1" - <"$2"; } >"$2.out"',
-                                   sys.executable, RECORD, top + '/capture'], capture_output=True, text=True, check=False)
+            done = subprocess.run(['sh', '-c', '{ echo first; "$0" "$1" record "$2"; "$0" "$1" record - <"$2"; } >"$2.out"',
+                                   sys.executable, PROGRAM, top + '/capture'], capture_output=True, text=True, check=False)
             with open(top + '/capture.out', encoding='utf-8') as file:
                 once = record(capture(events()))[1]
                 self.assertEqual(file.read(), 'first\n' + once + once, done.stderr)

@@ -10,7 +10,8 @@ import re
 import sys
 
 import tracetimes
-from tracetimes import ENTRY, EXIT, POLL, RAISE, SOFT_ENTRY, SWITCH, Refused
+from common import Failure
+from tracetimes import ENTRY, EXIT, POLL, RAISE, SOFT_ENTRY, SWITCH
 
 BINS = 10
 # Of a trace with more events these are read, which takes up to half a minute and 100 MB
@@ -39,7 +40,7 @@ class Text:
         for number, line in enumerate(itertools.islice(lines, 50 * self.most), 1):
             found = HEAD.search(line)
             if not found and LOST.search(line):
-                raise Refused('%s:%d: events were lost: record with a larger buffer, or for a shorter time' % (where, number))
+                raise Failure('%s:%d: events were lost: record with a larger buffer, or for a shorter time' % (where, number))
             header = re.match(r'cpus=(\d{1,4})$|#.*#P:(\d{1,4})', line)
             online = max(online, int(header[1] or header[2])) if header else online
             try:
@@ -52,18 +53,18 @@ class Text:
                 if not line.endswith('\n') and not line.startswith('#'):
                     raise ValueError
             except ValueError:
-                raise Refused('%s:%d: cannot read this event: is the text cut? It is expected from perf script or trace-cmd report' % (
+                raise Failure('%s:%d: cannot read this event: is the text cut? It is expected from perf script or trace-cmd report' % (
                     where, number)) from None
             if self.size == self.most:
                 self.cut = True
                 break
         if ENTRY not in self.kinds or EXIT not in self.kinds:
-            raise Refused("%s: no events irq:irq_handler_entry and irq_handler_exit: perf record -a -e 'irq:*' -e napi:napi_poll" % where)
+            raise Failure("%s: no events irq:irq_handler_entry and irq_handler_exit: perf record -a -e 'irq:*' -e napi:napi_poll" % where)
         for events in self.cpus.values():
             events.sort(key=lambda event: event[0])
         self.begin, end = min(e[0][0] for e in self.cpus.values()), max(e[-1][0] for e in self.cpus.values())
         if end - self.begin < 10 ** 7:
-            raise Refused('%s: %.1f ms are too short: record some seconds' % (where, (end - self.begin) / 1e6))
+            raise Failure('%s: %.1f ms are too short: record some seconds' % (where, (end - self.begin) / 1e6))
         self.online = range(max(online, 1 + max(self.cpus)))
         self.began, self.seconds = self.begin / 1e9, (end - self.begin) / 1e9
         self.traced = self.seconds
@@ -111,7 +112,7 @@ class Text:
         accounts.sums = accounts.sums[-len(self.timed):]
         accounts.resolution = 1 if self.precise else 1000
         if accounts.torn > accounts.seen / 100:
-            raise Refused('%s: events were lost, %d ends have no beginning: record with a larger buffer' % (self.where, accounts.torn))
+            raise Failure('%s: events were lost, %d ends have no beginning: record with a larger buffer' % (self.where, accounts.torn))
         return accounts
 
     def counts(self):
@@ -140,8 +141,8 @@ def raising(events):
 def load(name):
     try:
         if name == '-' and not sys.stdin:
-            raise Refused('standard input is closed')
+            raise Failure('standard input is closed')
         with open(0 if name == '-' else name, encoding='utf-8', errors='replace', newline='\n', closefd=name != '-') as file:
             return Text(iter(lambda: file.readline(65536), ''), name)
     except OSError as error:
-        raise Refused('%s: %s' % (name, error.strerror)) from None
+        raise Failure('%s: %s' % (name, error.strerror)) from None

@@ -28,11 +28,12 @@ import collections
 import errno
 import os
 import re
-import signal
 import struct
-import subprocess
 import sys
 import time
+
+from common import Failure, read
+from instance import Instance
 
 BUDGET = 32 << 20
 LEARN = 0.1
@@ -52,29 +53,6 @@ ORDER = sys.byteorder
 TIGHT = {(ENTRY, EXIT), (RAISE, EXIT), (SOFT_ENTRY, SOFT_EXIT), (POLL, SOFT_EXIT), (SOFT_EXIT, SOFT_ENTRY)}
 
 
-class Refused(Exception):
-    """It cannot be measured: one line with the reason and the next step."""
-
-
-def read(path):
-    """The text of a file, None if there is none or it cannot be read."""
-    try:
-        with open(path, encoding='utf-8', errors='replace') as file:
-            return file.read()
-    except (OSError, ValueError):
-        return None
-
-
-def cpus_of(text):
-    """The CPUs of a list like 0-3,8."""
-    found = []
-    for part in (text or '').strip().split(','):
-        ends = part.split('-')
-        if len(ends) <= 2 and all(re.fullmatch('[0-9]{1,5}', end) for end in ends):
-            found += range(int(ends[0]), int(ends[-1]) + 1)
-    return found
-
-
 class Format:
     """Where the fields of events are, as a kernel describes it."""
 
@@ -89,13 +67,13 @@ class Format:
                 extra = {POLL: 'dev_name', SWITCH: 'next_pid'}.get(kind, field)
                 self.kinds[int(number)] = (kind, fields[field], fields[extra][0])
             except (KeyError, TypeError, ValueError):
-                raise Refused('no tracepoint %s in %s: the kernel needs CONFIG_FTRACE' % (name, top)) from None
+                raise Failure('no tracepoint %s in %s: the kernel needs CONFIG_FTRACE' % (name, top)) from None
         page = self.fields('events/header_page')
         try:
             self.data, size = page['data']
             self.commit = page['commit']
         except KeyError:
-            raise Refused('cannot read %s/events/header_page: the format of pages is not known' % top) from None
+            raise Failure('cannot read %s/events/header_page: the format of pages is not known' % top) from None
         self.page = self.data + size
 
     def fields(self, name):
@@ -330,71 +308,24 @@ def owners(accounts, candidates, fallback):
     return found
 
 
-class Tracer:
+class Tracer(Instance):
     """A trace instance: window() returns what was recorded in it."""
 
     def __init__(self, sysfs='/sys', threads=True):
         """Without interrupt THREADS task switches are not recorded."""
+        super().__init__('advise', sysfs)
         self.threads, self.learning = threads, True
-        self.top, self.security = sysfs + '/kernel/tracing', sysfs + '/kernel/security'
-        if not os.path.isdir(self.top + '/events'):
-            if sysfs == '/sys' and os.geteuid() == 0:
-                subprocess.run(['mount', '-t', 'tracefs', 'nodev', self.top], check=False, stderr=subprocess.DEVNULL)
-            if not os.path.isdir(self.top + '/events') and os.path.isdir(sysfs + '/kernel/debug/tracing/events'):
-                self.top = sysfs + '/kernel/debug/tracing'
-        self.mine = '%s/instances/irqload.%d' % (self.top, os.getpid())
 
-    def refuse(self, error):
-        locked = re.search(r'\[(integrity|confidentiality)\]', read(self.security + '/lockdown') or '')
-        if locked:
-            return Refused('the kernel is locked down (%s): it permits no tracing' % locked[1])
-        return Refused('%s: %s: cannot trace' % (error.filename or self.top, error.strerror))
-
-    def __enter__(self):
-        if os.geteuid():
-            raise Refused('only root may trace: sudo irqload.py --advise')
-        if not os.path.isdir(self.top + '/events'):
-            raise self.refuse(OSError(0, 'no tracefs', self.top)) from None
-        for number in signal.SIGTERM, signal.SIGHUP:
-            signal.signal(number, lambda number, frame: sys.exit(128 + number))
-        try:
-            os.mkdir(self.mine)
-            self.set('tracing_on', 0)
-            self.cpus = sorted(int(name[3:]) for name in os.listdir(self.mine + '/per_cpu') if re.fullmatch('cpu[0-9]+', name))
-            self.kb = min(4096, max(64, 262144 // max(1, len(self.cpus))))
-            self.format = Format(self.mine)
-            self.set('buffer_size_kb', self.kb)
-            self.set('trace_clock', 'mono')
-            self.set('events/sched/sched_switch/filter', 'prev_comm ~ "irq/*" || next_comm ~ "irq/*"')
-            for name in EVENTS:
-                if os.path.exists('%s/events/%s' % (self.mine, name)) and (self.threads or not name.startswith('sched')):
-                    self.set('events/%s/enable' % name, 1)
-        except OSError as error:
-            self.close()
-            raise self.refuse(error) from None
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *ignored):
-        self.close()
-
-    def close(self):
-        try:
-            self.set('tracing_on', 0)
-            self.set('events/enable', 0)
-        except OSError:
-            pass
-        try:
-            os.rmdir(self.mine)
-        except OSError:
-            pass
-        return True
-
-    def set(self, name, value):
-        with open('%s/%s' % (self.mine, name), 'w', encoding='ascii') as file:
-            file.write('%s\n' % value)
+    def prepare(self):
+        self.cpus = sorted(int(name[3:]) for name in os.listdir(self.mine + '/per_cpu') if re.fullmatch('cpu[0-9]+', name))
+        self.kb = min(4096, max(64, 262144 // max(1, len(self.cpus))))
+        self.format = Format(self.mine)
+        self.set('buffer_size_kb', self.kb)
+        self.set('trace_clock', 'mono')
+        self.set('events/sched/sched_switch/filter', 'prev_comm ~ "irq/*" || next_comm ~ "irq/*"')
+        for name in EVENTS:
+            if os.path.exists('%s/events/%s' % (self.mine, name)) and (self.threads or not name.startswith('sched')):
+                self.set('events/%s/enable' % name, 1)
 
     def window(self, seconds, learn):
         """(begin, end, {cpu: pages}, lost, learn) of SECONDS."""
@@ -448,7 +379,7 @@ class Trace:
         self.seconds = time.monotonic() - self.began
         self.own = time.process_time() - cpu
         if self.lost and not self.windows:
-            raise Refused('all %d windows of the trace lost events: the machine is too busy to be traced' % self.lost)
+            raise Failure('all %d windows of the trace lost events: the machine is too busy to be traced' % self.lost)
         # Those that are learned from are all that there is if the time was short
         timed = [window for window in self.windows if not window[4]]
         self.timed = timed or self.windows
@@ -462,6 +393,6 @@ class Trace:
             for cpu, found in pages.items():
                 accounts.cpu(cpu, (event for page in found for event in form.events(page)), begin, end)
         if not accounts.seen:
-            raise Refused('no interrupt or softirq in %.1f s: the tracepoints are silent' % self.seconds)
+            raise Failure('no interrupt or softirq in %.1f s: the tracepoints are silent' % self.seconds)
         accounts.sums = accounts.sums[-len(self.timed):]
         return accounts

@@ -11,7 +11,7 @@
 
 #define WORDS_MAX	20
 #define EPOCH_WORDS \
-	"cpu, irq, epoch, load, base, tasks, follows, mask, offline, online, pass or end"
+	"cpu, irq, epoch, load, base, tasks, follows, toll, mask, offline, online, pass or end"
 #define LINE_MAX_BYTES	65536	/* a list of each second CPU of 8192 takes 40 kB */
 #define LOAD_MAX	((1ULL << 33) - 1)
 #define BASE_MAX	1000000000ULL
@@ -431,14 +431,16 @@ static int read_load(struct reader *r)
 	return 0;
 }
 
-/* base and tasks: of a CPU; follows: of an interrupt */
+/* base and tasks: of a CPU; follows and toll: of an interrupt */
 static int read_time(struct reader *r, enum workload_what what)
 {
 	struct workload_event *ev;
 	unsigned int index;
 	u64 value;
 
-	if ((what == WORKLOAD_FOLLOWS ? known_irq(r, &index) : known_cpu(r, &index)) ||
+	bool of_irq = what == WORKLOAD_FOLLOWS || what == WORKLOAD_TOLL;
+
+	if ((of_irq ? known_irq(r, &index) : known_cpu(r, &index)) ||
 	    number_after(r, NULL, BASE_MAX, &value) || no_more(r))
 		return -1;
 	ev = add_event(r, what);
@@ -496,8 +498,8 @@ static int read_statement(struct reader *r)
 	if (!strcmp(what, "end"))
 		return read_end(r);
 	if (strcmp(what, "load") && strcmp(what, "base") && strcmp(what, "mask") &&
-	    strcmp(what, "tasks") && strcmp(what, "follows") && strcmp(what, "offline") &&
-	    strcmp(what, "online") && strcmp(what, "pass"))
+	    strcmp(what, "tasks") && strcmp(what, "follows") && strcmp(what, "toll") &&
+	    strcmp(what, "offline") && strcmp(what, "online") && strcmp(what, "pass"))
 		return wrong(r, EPOCH_WORDS);
 	if (r->stage != EPOCHS)
 		return wrong(r, "an epoch before %s", what);
@@ -509,6 +511,8 @@ static int read_statement(struct reader *r)
 		return read_time(r, WORKLOAD_TASKS);
 	if (!strcmp(what, "follows"))
 		return read_time(r, WORKLOAD_FOLLOWS);
+	if (!strcmp(what, "toll"))
+		return read_time(r, WORKLOAD_TOLL);
 	if (!strcmp(what, "mask"))
 		return read_mask(r);
 	if (!strcmp(what, "pass"))
