@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """irqload advise: would the balancer help this machine? On any kernel from 5.10
 
-usage: irqload advise [OPTIONS]        this machine, as root, under its usual load
-       irqload advise [OPTIONS] TEXT   what perf script, trace-cmd report or tracefs
-                                       wrote ("-": standard input)
+usage: irqload advise [OPTIONS]        this machine, as root, under usual load
+       irqload advise [OPTIONS] TEXT   the text of perf script, trace-cmd report
+                                       or tracefs ("-": standard input)
 
-Measures the CPU time of each interrupt, and runs the kernel's own planner on it.
-Changes no mask. The answer is one of
+Measures the CPU time of each interrupt, and runs the kernel's own planner on
+it. Changes no mask. The answer is one of
 
   Yes                             with the moves, and commands to try each now
   No: a move cannot help          why, and the commands for what does

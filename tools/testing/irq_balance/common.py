@@ -105,8 +105,10 @@ def printable(text):
 
 def options(verb, page):
     """A parser whose help is PAGE, for the words that a user may give to a verb."""
-    return argparse.ArgumentParser(prog=('irqload ' + verb).strip(), description=page, usage=argparse.SUPPRESS, allow_abbrev=False,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog=('irqload ' + verb).strip(), description=page, usage=argparse.SUPPRESS, allow_abbrev=False,
+                                     add_help=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('-h', '--help', action='help', help=argparse.SUPPRESS)
+    return parser
 
 
 def between(kind, low, high):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""irqload: the cost of each interrupt, a live table (needs the balancer; as root)
+"""irqload: the cost of each interrupt, a live table (needs the balancer, root)
 
-usage: irqload [OPTIONS]            the table
-       irqload advise [OPTIONS]     would the balancer help? On any kernel from 5.10
-       irqload record [OPTIONS]     record the load as a workload for replay
-       irqload replay FILE          what the balancer does with a workload
-       irqload order [OPTIONS]      the order of service of 8259A interrupts
-       irqload VERB --help          a page about each
+usage: irqload [OPTIONS]         the table
+       irqload advise [OPTIONS]  would the balancer help? On any kernel from 5.10
+       irqload record [OPTIONS]  record the load as a workload for replay
+       irqload replay FILE       what the balancer does with a workload
+       irqload order [OPTIONS]   the order of service of 8259A interrupts
+       irqload VERB --help       a page about each
 
   --interval S   seconds between two readings (2)
   --once         one table and out
@@ -24,8 +24,8 @@ Columns: % of a CPU, in all and spent in the handlers (hard), in softirqs (soft)
 and in interrupt threads (thread); ns per interrupt, all three; interrupts per
 second; the CPU that is interrupted; why the balancer does not move it, or did.
 Above them each CPU's interrupt load, and the part of it (base) that belongs to
-no interrupt, as the balancer's last pass saw them. Without debugfs the loads are
-the balancer's means over 20 s, without parts and CPUs.
+no interrupt, as the balancer's last pass saw them. Without debugfs the loads
+are the balancer's means over 20 s, without parts and CPUs.
 
 JSON: "format" (irqload 2), "time" (s since 1970), "seconds" (of the interval),
 "state", "cpus" (cpu, load_ns_per_s, base_ns_per_s) and "irqs" (irq, name, chip,

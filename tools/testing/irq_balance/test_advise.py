@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -617,6 +618,57 @@ class Program(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, b''))
         done = self.run_it('record', '-', text=script('perf')[:-9])
         self.assertEqual((done.returncode, done.stdout, done.stderr.count(b'\n')), (2, b'', 1))
+
+
+@unittest.skipIf(os.geteuid() or not os.path.isdir('/sys/kernel/tracing/instances'), 'no tracefs')
+class Instances(unittest.TestCase):
+    """On this machine's tracefs: nothing is left."""
+    TOP = '/sys/kernel/tracing/instances/'
+
+    def start(self, *arguments):
+        """A run that records, and its instance."""
+        run = subprocess.Popen([sys.executable, '-B', PROGRAM, *(arguments or ['advise', '--seconds', '60'])], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, env={**os.environ, 'REPLAY': '/bin/true'})
+        mine = '%sirqload.%d' % (self.TOP, run.pid)
+        for _ in range(600):
+            if os.path.exists(mine + '/events/irq/irq_handler_entry/enable'):
+                with open(mine + '/events/irq/irq_handler_entry/enable', encoding='ascii') as file:
+                    if file.read().strip() == '1':
+                        return run, mine
+            time.sleep(0.05)
+        run.kill()
+        self.fail(run.communicate()[1])
+
+    def test_signals(self):
+        for number in signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGINT:
+            run, mine = self.start()
+            run.send_signal(number)
+            run.communicate()
+            self.assertFalse(os.path.exists(mine), number)
+
+    def test_killed(self):
+        run, mine = self.start()
+        run.kill()
+        run.communicate()
+        self.assertTrue(os.path.exists(mine))
+        # One that runs stays; the killed one is removed by the next
+        other, its = self.start()
+        self.assertEqual((os.path.exists(mine), os.path.exists(its)), (False, True))
+        third, _ = self.start()
+        self.assertTrue(os.path.exists(its))
+        for run in third, other:
+            run.terminate()
+        self.assertIn(b'removed the trace instance of a run that was killed: ' + os.path.basename(mine).encode(), other.communicate()[1])
+        self.assertEqual(third.communicate()[1], b'')
+
+    def test_out(self):
+        # Refused before measuring
+        for option in '-o', '--plot':
+            began = time.monotonic()
+            done = subprocess.run([sys.executable, '-B', PROGRAM, 'advise', '--seconds', '60', option, '/none/x.svg'], capture_output=True, check=False,
+                                  env={**os.environ, 'REPLAY': '/bin/true'})
+            self.assertEqual(done.returncode, 2)
+            self.assertLess(time.monotonic() - began, 30)
 
 
 class Windows(unittest.TestCase):

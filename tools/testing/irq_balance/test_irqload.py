@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """irqload on made-up trees and recordings: python3 -m unittest test_irqload"""
+import ast
 import contextlib
 import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -219,15 +221,66 @@ class Program(unittest.TestCase):
         tree.write('sys/kernel/irq_balance/state', 'off')
         self.refused('echo observe > %s' % tree.top, *tree.arguments('--once'), status=1)
         tree.remove('sys/kernel/irq_balance')
+        self.refused(PROGRAM + ' advise', *tree.arguments('--once'), status=1)
         self.refused('CONFIG_IRQ_BALANCE', *tree.arguments('--once'), status=1)
         self.refused('No such file', '--from', tree.top + '/none')
         self.refused('empty', '--from', '-', '--once', text='\n')
         self.refused('empty', '--from', '-', text='')
         self.refused('--plot draws', '--from', '-', '--plot', 'x.gif', text='')
-        for arguments in (['--interval', '0'], ['--interval', 'nan'], ['--count', '0'], ['--count', 'x'], ['--sort', 'beauty'],
+        for arguments in (['--interval', '0'], ['--interval', '-1'], ['vise'], ['--interval', 'nan'], ['--count', '0'], ['--count', 'x'], ['--sort', 'beauty'],
                           ['--wrong'], ['file'], ['--from', 'x', '--interval', '5'], ['--from', ''], ['--sysfs', ''], ['--onc'],
                           ['--count', '1_0'], ['--count', '\u0663'], ['--interval', '1_0'], ['--once', '--count', '3'], ['--from', 'x', '--sysfs', 'y']):
             self.refused('irqload', *arguments)
+
+    def test_help(self):
+        # A page for each verb, in a terminal
+        for verb in '', 'advise', 'record', 'replay', 'order':
+            if verb in ('replay', 'order') and not os.path.exists(os.path.join(os.path.dirname(PROGRAM), {'replay': 'replay', 'order': 'pic-order'}[verb])):
+                continue
+            with self.subTest(verb):
+                done = self.run_it(*filter(None, [verb]), '--help')
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+                lines = done.stdout.splitlines()
+                self.assertLessEqual((max(map(len, lines)), len(lines) > 36), (80, False))
+                self.assertRegex(done.stdout, 'usage: irqload ' + verb)
+
+    def test_name(self):
+        # Messages have the command as it was called
+        with tempfile.TemporaryDirectory() as top:
+            os.symlink(PROGRAM, top + '/irq load')
+            found = subprocess.run([top + '/irq load', '--once', '--sysfs', self.empty(top)], capture_output=True, text=True, check=False)
+            self.assertIn("sudo '%s/irq load' advise" % top, found.stderr)
+
+    @staticmethod
+    def empty(top):
+        os.makedirs(top + '/sys/kernel/irq')
+        return top + '/sys'
+
+    def test_old_python(self):
+        for version in '2.7', '3.4', '3.6':
+            python = shutil.which('python' + version)
+            if python:
+                done = subprocess.run([python, PROGRAM, 'advise'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+                if done.returncode != 127:
+                    self.assertEqual((done.returncode, done.stderr[:47]), (2, b'irqload: Python 3.7 or newer is required, this '))
+        # Each that comes parses the file
+        with open(PROGRAM, encoding='utf-8') as file:
+            self.assertFalse(re.search(r"\bf['\"]|print\(.*file=|:=|async |nonlocal ", file.read()))
+
+    def test_layers(self):
+        # No module imports one that imports it, over others either; python3.7 has all that they use
+        here, above = os.path.dirname(PROGRAM), {}
+        for name in 'irqload', 'common.py', 'instance.py', 'tracetimes.py', 'tracetext.py', 'loadmap.py', 'boards.py', 'machine.py', 'measure.py', \
+                'remedy.py', 'advise.py', 'record.py', 'live.py':
+            with open(os.path.join(here, name), encoding='utf-8') as file:
+                tree = ast.parse(file.read(), feature_version=(3, 7))
+            found = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+            found |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+            above[name.split('.')[0]] = {other for other in found if os.path.exists(os.path.join(here, other + '.py'))}
+        while above:
+            lowest = [name for name, below in above.items() if not below & set(above)]
+            self.assertTrue(lowest, above)
+            above = {name: below for name, below in above.items() if name not in lowest}
 
     def test_others(self):
         # The comparisons of this directory end before they begin

@@ -61,6 +61,22 @@ class Record(unittest.TestCase):
         twice = list(events(move='irq=25 from=0 to=1')) + list(events(generation=2))
         self.assertEqual(record(capture(twice))[1], workload)
 
+    def test_toll(self):
+        # Between load and status, since a kernel that has it; each change is a statement
+        text = capture(events()).replace('load=300000000 status', 'load=300000000 toll=7000 status').replace(
+            'irq=25 cpu=0 node=-1 time=57210000 load=300000000 toll=7000', 'irq=25 cpu=0 node=-1 time=57210000 load=300000000 toll=0')
+        status, workload, said = record(text)
+        self.assertEqual(([line for line in workload.splitlines() if 'toll' in line], status),
+                         (['toll 24 7000', 'toll 25 7000', 'toll 25 0', 'toll 25 7000'], 0), said)
+
+    def test_out(self):
+        # Refused before anything is measured
+        for option in '-o', '--save':
+            for name in '/none/out', '/proc/out', tempfile.gettempdir():
+                status, out, said = record('', option, name, '--seconds', '60')
+                self.assertEqual((status, out), (2, ''))
+                self.assertIn('no capture to save' if option == '--save' and not os.path.exists('/sys/kernel/irq_balance') else name, said)
+
     def test_verify(self):
         cases = (('the recorded move', {}, 0, '1 recorded moves, 1 replayed, 1 of them'),
                  ('another one that gains as much', {'move': 'irq=25 from=0 to=1'}, 0, 'the others gain as much'),

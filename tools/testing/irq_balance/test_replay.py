@@ -89,6 +89,8 @@ BAD = [
     ("rate without a number", 8, MACHINE + IRQS + "epoch 0\nload 10 5 rate\nend 1\n"),
     ("a word for rate", 8, MACHINE + IRQS + "epoch 0\nload 10 5 pace 7\nend 1\n"),
     ("base over a CPU", 8, MACHINE + IRQS + "epoch 0\nbase 0 1000000001\nend 1\n"),
+    ("toll over a CPU", 8, MACHINE + IRQS + "epoch 0\ntoll 10 1000000001\nend 1\n"),
+    ("toll of a CPU", 8, MACHINE + IRQS + "epoch 0\ntoll 0 5\nend 1\n"),
     ("epoch too late", 5, MACHINE + "epoch 4294967296\nend 4294967297\n"),
     ("overflowing irq", 5, MACHINE + "irq 4294967296 node -1 mask 0 at 0\nend 1\n"),
     ("list with a gap", 5, MACHINE + "irq 1 node -1 mask 0,,1 at 0\nend 1\n"),
@@ -199,6 +201,13 @@ check("capacity", {m[4] for m in lines(big, "move")} == {"2", "3"} and
 
 tasks = GOOD.replace("epoch 0\n", "epoch 0\ntasks 2 1000000000\n")
 check("tasks: another CPU is taken", lines(tasks, "move")[0][4] == "3", lines(tasks, "move"))
+for toll, moved in ("", 1), ("toll 10 50000000\ntoll 11 50000000\n", 1), ("toll 10 290000000\ntoll 11 290000000\n", 0), ("toll 10 290000000\n", 1):
+    found = lines(GOOD.replace("end ", toll + "end "), "move")
+    check(f"{toll.split() or 'no toll'}: {moved} moves", len(found) == moved and (len(toll) != 18 or found[0][2] == "11"), found)
+why = lines(GOOD.replace("end ", "toll 10 290000000\ntoll 11 290000000\nend "), "why", "--why")
+check("--why: a word for each interrupt", why == [["why", "2000", "10=gain", "11=gain"]] and not lines(GOOD, "why"), why)
+named = subprocess.run(["irqload replay", "--set", "x", "-"], executable=REPLAY, input=GOOD, capture_output=True, text=True)
+check("messages have the name that it is called by", named.stderr.startswith("irqload replay: --set x: "), named.stderr)
 for share in 20, 60, 100, 300, 600, 900:
     for others in "", "load 11 100000000\n", "load 11 250000000\nfollows 11 50000000\n":
         text = f"{MACHINE}{IRQS}epoch 0\nload 10 300000000\nfollows 10 {share}000000\n{others}end 3600000\n"
