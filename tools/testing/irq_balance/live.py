@@ -2,7 +2,7 @@
 """irqload: the cost of each interrupt, a live table (needs the balancer, root)
 
 usage: irqload [OPTIONS]         the table
-       irqload advise [OPTIONS]  would the balancer help? On any kernel from 5.10
+       irqload advise [OPTIONS]  would the balancer help? Any kernel from 5.10
        irqload record [OPTIONS]  record the load as a workload for replay
        irqload replay FILE       what the balancer does with a workload
        irqload order [OPTIONS]   the order of service of 8259A interrupts
@@ -16,7 +16,7 @@ usage: irqload [OPTIONS]         the table
   --json         an object per interval, one a line, instead of the tables
   --from FILE    show a recording of --json ("-": standard input) instead of
                  measuring; with --once the whole of it in one table
-  --plot FILE    at the end draw the intervals: FILE.png or FILE.svg (matplotlib)
+  --plot FILE    at the end draw the intervals: .png or .svg (matplotlib)
   --sysfs DIR    another /sys
   --procfs DIR   another /proc; with --sysfs and without this no CPUs are shown
 
@@ -186,6 +186,8 @@ def plot_check(out):
         raise Failure('no picture: %s has no matplotlib' % sys.executable,
                       'use /usr/bin/python3 and apt install python3-matplotlib, or pip install matplotlib') from None
     matplotlib.use('Agg')
+    if os.path.lexists(out) and not os.path.isfile(out):
+        raise Failure('%s: this is no file' % out, 'name a file that can be written')
     to_write(out)
 
 
