@@ -6,7 +6,7 @@ can be read, and have no effect. A read-only smp_affinity shows this as little a
 of managed interrupts, which is read-only too. A bridge is recognized
 
   by the chip's name, of Linux up to 6.12 or newer
-  by an interrupt that arrives outside of its mask
+  by an interrupt that arrives outside of its mask; of masks that can be written, two on the same CPU
   by masks that all hold all CPUs, read-only, with no other mask of this chip writable: managed
   interrupts have a part of the CPUs each, beside one of their driver that can be moved
 """
@@ -18,7 +18,7 @@ BRIDGES = (
     (r'advk-', 'aardvark'), (r'PLDA', 'plda'), (r'(?i)rzg3s', 'rzg3s'), (r'(?i)xilinx|nwl|pl_dma', 'xilinx'),
     (r'(?i)altera', 'altera'), (r'(?i)mobiveil', 'mobiveil'), (r'ASPEED', 'aspeed'), (r'VMD', 'vmd'))
 # DesignWare: up to 6.18 a mask is refused, later each occurrence is passed on
-DESIGNWARE = r'DW-|DWPCI'
+DESIGNWARE = r'(?i)dw[ -]|dwpci|dwc|designware'
 # The cost of passing an occurrence on to another CPU, IRQ_BALANCE_IPI_NS in kernel-irq's collect.c
 IPI_NS = 2000
 # Managed, where an interrupt with all CPUs may be the only one of its device
@@ -58,7 +58,7 @@ def bridges(rows, online, old_arm=False):
             taken = irqs
         elif re.match(DESIGNWARE, chip) and len(readonly) == len(irqs) or set(outside) & set(readonly):
             taken = readonly
-        elif len(outside) > 1 or old_arm and chip == 'PCI-MSI':
+        elif len(outside) > 1 and len({rows[irq]['cpu'] for irq in outside}) == 1 or old_arm and chip == 'PCI-MSI':
             taken = irqs
         elif free and len(readonly) == len(irqs) and full and not single and len(online) > 1:
             taken = free

@@ -40,7 +40,7 @@ class Machine:
             raise Failure('no %sonline: is sysfs mounted?' % base)
         self.default = self.in_mask(procfs + '/irq/default_smp_affinity') or set(self.online)
         self.cpus = {cpu: self.topology('%scpu%d/' % (base, cpu), cpu) for cpu in self.online}
-        self.irqs = self.interrupts()
+        self.irqs, self.nics, self.polled = self.interrupts(), [], {}
         self.judge()
 
     def in_mask(self, path):
@@ -152,8 +152,8 @@ class Machine:
         return found
 
     def devices(self):
-        """Network devices."""
-        return names(self.sysfs + '/class/net')
+        """Network devices; of another machine those that were polled, too."""
+        return sorted({*names(self.sysfs + '/class/net'), *self.nics})
 
     def candidates(self, device):
         """The interrupts of a network device, or of its parent (virtio); where sysfs does not tell, by their names."""
@@ -179,14 +179,11 @@ class Traced(Machine):
 
     def __init__(self, text):
         self.sysfs = self.procfs = os.devnull
-        self.nics, self.release, self.isolated, self.online, self.default = sorted(text.devices), 'unknown', set(), list(text.online), set(text.online)
+        self.nics, self.polled, self.release, self.isolated, self.online, self.default = sorted(text.devices), {}, 'unknown', set(), list(text.online), set(text.online)
         self.cpus = {cpu: {'node': -1, 'package': 0, 'core': cpu, 'llc': 0, 'capacity': 1024} for cpu in text.online}
         self.irqs = {irq: {'name': name, 'chip': '', 'cpu': 0, 'mask': set(text.online), 'listed': set(), 'node': -1, 'alone': False, 'seen': False,
                            'writable': True, 'hint': set(), 'status': '', 'known': False} for irq, name in sorted(text.names.items())}
         self.judge()
-
-    def devices(self):
-        return self.nics
 
     def candidates(self, device):
         return named(self.irqs, device)

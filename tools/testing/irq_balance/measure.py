@@ -89,6 +89,8 @@ class Measured(Workload):
     def __init__(self, machine, trace, accounts, before, after, counts):
         super().__init__(machine, trace.seconds, before, after)
         used = tracetimes.owners(accounts, machine.candidates, self.fallback(counts))
+        # {irq: the network device that it polls}
+        machine.polled = {irq: accounts.devices[napi] for napi, irq in sorted(used.items())}
         parts = {}
         for window, (begin, end, *_) in zip(accounts.sums, trace.timed):
             number = min(BINS - 1, max(0, int(BINS * (begin / 1e9 - trace.began) / trace.seconds)))
@@ -188,7 +190,7 @@ def measure(seconds, sysfs='/sys', procfs='/proc'):
 def recorded(text, sysfs=None, procfs=None):
     """The workload of a text; the rest of what is known of the machine may be saved in SYSFS and PROCFS."""
     machine = Machine(sysfs, procfs or os.devnull) if sysfs else Traced(text)
-    machine.release = 'unknown'
+    machine.release, machine.nics = 'unknown', [name for name in sorted(text.devices) if '#' not in name]
     strange = sorted(set(text.cpus) - set(machine.cpus))
     if strange:
         raise Failure('%s has events of CPU %d, which is not online in %s' % (text.where, strange[0], sysfs))

@@ -46,11 +46,14 @@ def keep_wide(machine, irqs):
 
 def network(machine, irq):
     """The network device of an interrupt, or None."""
-    known = [device for device in machine.devices() if irq in machine.candidates(device)]
+    devices, polled = machine.devices(), machine.polled.get(irq)
+    known = [device for device in devices if device == polled or irq in machine.candidates(device)]
     if known:
         return known[0]
-    radios = [device for device in machine.devices() if {'wireless', 'phy80211'} & set(names('%s/class/net/%s' % (machine.sysfs, device)))]
-    return radios[0] if len(radios) == 1 and re.match(WIFI, machine.irqs[irq]['name']) else None
+    # A radio polls for a device without a name
+    radios = [device for device in devices if device.startswith('wl') or
+              {'wireless', 'phy80211'} & set(names('%s/class/net/%s' % (machine.sysfs, device)))]
+    return radios[0] if radios and (polled is not None or re.match(WIFI, machine.irqs[irq]['name'])) else None
 
 
 def owner(machine, irq):
@@ -88,8 +91,10 @@ def threads(machine, irqs, others):
 
 def of_network(machine, irqs, device, others):
     """More queues where they help, RPS, and polls in threads."""
-    path, commands, seen = '%s/class/net/%s/' % (machine.sysfs, device), [], machine.sysfs != os.devnull
+    path, commands = '%s/class/net/%s/' % (machine.sysfs, device), []
     bridged = any(machine.irqs[irq]['bridge'] for irq in irqs)
+    # A copy of another machine's sysfs does not have them
+    seen = os.path.exists(path + 'queues')
     rx = sorted(int(n[3:]) for n in names(path + 'queues') if re.fullmatch('rx-[0-9]+', n))
     quoted = shlex.quote(device)
     kind, most, now = channels(device) if machine.sysfs == '/sys' and not bridged else ('', 0, 0)

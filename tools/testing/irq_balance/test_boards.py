@@ -1,15 +1,41 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """irqload advise on trees of boards and servers: python3 -m unittest test_boards"""
+import json
 import os
 import re
+import subprocess
+import sys
 import unittest
 
 import advise
 import boards
-from test_advise import REPLAY, Tree, advice
+from test_advise import PROGRAM, REPLAY, Tree, advice
 
 READONLY = 0o444
+
+
+def text(loads):
+    """A text of tracefs: each 10 ms the interrupts of LOADS, {irq: (us, device that it polls)}, on CPU 0."""
+    lines = []
+
+    def event(at, name, rest):
+        lines.append('          <idle>-0       [000] d.h1. %5d.%06d: %s: %s\n' % (at // 10 ** 6, at % 10 ** 6, name, rest))
+    for n in range(50):
+        at = 10 ** 6 + n * 10000
+        for irq, (took, device) in loads.items():
+            event(at, 'irq_handler_entry', 'irq=%d name=x%d' % (irq, irq))
+            if device:
+                event(at + 2, 'softirq_raise', 'vec=3 [action=NET_RX]')
+            at += 5 if device else took
+            event(at, 'irq_handler_exit', 'irq=%d ret=handled' % irq)
+            if device:
+                event(at + 1, 'softirq_entry', 'vec=3 [action=NET_RX]')
+                at += took - 5
+                event(at - 1, 'napi_poll', 'napi poll on napi struct 0xffff8880123456%02d for device %s work 3 budget 64' % (irq, device))
+                event(at, 'softirq_exit', 'vec=3 [action=NET_RX]')
+            at += 10
+    return '# tracer: nop  #P:4\n' + ''.join(lines)
 
 
 class Boards(unittest.TestCase):
@@ -50,6 +76,22 @@ class Boards(unittest.TestCase):
                 self.assertIn('echo e > /sys/class/net/%s/queues/rx-0/rps_cpus' % device, commands)
             self.assertIn("taskset -cp 1-3 $(pgrep '^irq/40-')   # boot with threadirqs before", commands)
             self.assertIn('behind brcmstb (BRCM', '\n'.join(lines))
+
+    def test_texts(self):
+        # From a trace, and a copy of /sys and /proc without what is about queues
+        tree = Tree()
+        for irq, name in (40, 'xhci_hcd'), (41, 'mt7921e'), (42, 'enp1s0'), (43, 'x'):
+            tree.irq(irq, name, chip='BRCM-PCI-MSIX-0000:01:00.0', mode=READONLY)
+        tree.write('text', text({40: (1200, ''), 41: (2500, 'dummy#'), 42: (4200, 'enp1s0'), 43: (10, 'wlan0')}).strip('\n'))
+        done = subprocess.run([sys.executable, '-B', PROGRAM, 'advise', tree.top + '/text', '--sysfs', tree.top + '/sys', '--procfs', tree.top + '/proc', '--json'],
+                              capture_output=True, check=False, env={**os.environ, 'REPLAY': REPLAY})
+        self.assertEqual((done.returncode, done.stderr), (0, b''))
+        found = json.loads(done.stdout)
+        self.assertEqual((found['verdict'], found['help'], [row['why'] for row in found['cannot_help']]),
+                         ('No: a move cannot help', False, ['bridge'] * 3))
+        self.assertEqual([row['commands'] for row in found['cannot_help'][:2]], [
+            ['echo e > /sys/class/net/%s/queues/rx-0/rps_cpus' % device, 'echo 1 > /sys/class/net/%s/threaded' % device] for device in ('enp1s0', 'wlan0')])
+        self.assertEqual({(row['mask_by'], row['bridge'], row['planner']) for row in found['irqs']}, {('bridge', 'brcmstb (BRCM-PCI-MSI)', 'bridge')})
 
     def test_jetson(self):
         # 24 queues of two NVMe, all delivered to CPU 0; some kernels do not show where
