@@ -169,11 +169,12 @@ class Advice:
                       'full': 'no vector is free', 'fixed': 'it may not be moved'}.get(word, 'the planner has not seen it')
 
     def possible(self, irq):
-        """The part that the best move of this interrupt alone would take off the busier one of two CPUs, at most NEEDED."""
+        """The part that the best move of this interrupt alone would take off the busier one of two CPUs, after the planned moves."""
         row, cpu, share = self.machine.irqs[irq], self.place[irq], self.share(irq)
-        found = [1 - max(self.mean(cpu) - share, self.mean(other) + self.measured.tolls.get(irq, 0) / SECOND +
-                         share * self.machine.cpus[cpu]['capacity'] / self.machine.cpus[other]['capacity']) / self.mean(cpu)
-                 for other in row['mask'] - self.machine.isolated - {cpu} if other in self.machine.cpus and self.mean(cpu) > 0]
+        load = {other: sum(values) / len(values) / SECOND for other, values in self.planned.items()}
+        found = [1 - max(load[cpu] - share, load[other] + self.measured.tolls.get(irq, 0) / SECOND +
+                         share * self.machine.cpus[cpu]['capacity'] / self.machine.cpus[other]['capacity']) / load[cpu]
+                 for other in row['mask'] - self.machine.isolated - {cpu} if other in load and load[cpu] > 0]
         return min(NEEDED, max(found + [0.0]))
 
     def lists(self, irqs):

@@ -28,6 +28,11 @@ def command(*words):
     return ' '.join([shlex.quote(sys.argv[0])] + list(words))
 
 
+def called():
+    """The command and the verb as they were called."""
+    return command(*[word for word in sys.argv[1:2] if not word.startswith('-')])
+
+
 def program(name, variable):
     """The path of a program of C that is built, or installed, beside this file."""
     path = os.environ.get(variable) or os.path.join(HERE, name)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-from common import Failure, command, names, read
+from common import Failure, called, names, read
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
@@ -18,8 +18,8 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 class Instance:
     """A directory of tracefs, from __enter__() to __exit__()."""
 
-    def __init__(self, verb, sysfs='/sys'):
-        self.verb, self.held = verb, None
+    def __init__(self, sysfs='/sys'):
+        self.held = None
         self.top, self.security = sysfs + '/kernel/tracing', sysfs + '/kernel/security'
         if not os.path.isdir(self.top + '/events'):
             if sysfs == '/sys' and os.geteuid() == 0:
@@ -36,7 +36,7 @@ class Instance:
 
     def __enter__(self):
         if os.geteuid():
-            raise Failure('only root may trace: sudo ' + command(self.verb))
+            raise Failure('only root may trace: sudo ' + called())
         if not os.path.isdir(self.top + '/events'):
             raise self.refuse(OSError(0, 'no tracefs', self.top)) from None
         self.remove_old()

@@ -82,7 +82,7 @@ def capture(seconds):
     """The events of this machine, as tracefs prints them."""
     if content('/sys/kernel/irq_balance/state').strip() == 'off':
         raise Failure('the balancer is off, there is nothing to record', 'echo observe > /sys/kernel/irq_balance/state')
-    with Recorder('record') as recorder:
+    with Recorder() as recorder:
         try:
             time.sleep(seconds)
         except KeyboardInterrupt:

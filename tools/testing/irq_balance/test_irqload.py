@@ -14,7 +14,9 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
+import common
 import live
 import loadmap
 
@@ -250,6 +252,8 @@ class Program(unittest.TestCase):
             os.symlink(PROGRAM, top + '/irq load')
             found = subprocess.run([top + '/irq load', '--once', '--sysfs', self.empty(top)], capture_output=True, text=True, check=False)
             self.assertIn("sudo '%s/irq load' advise" % top, found.stderr)
+            with unittest.mock.patch('sys.argv', [top + '/irq load', 'record', '--seconds', '3']):
+                self.assertEqual(common.called(), "'%s/irq load' record" % top)
 
     @staticmethod
     def empty(top):

@@ -313,7 +313,7 @@ class Tracer(Instance):
 
     def __init__(self, sysfs='/sys', threads=True):
         """Without interrupt THREADS task switches are not recorded."""
-        super().__init__('advise', sysfs)
+        super().__init__(sysfs)
         self.threads, self.learning = threads, True
 
     def prepare(self):
