@@ -149,7 +149,7 @@ class Advice:
         move = next((move for move in self.moves if move[0] == irq), None)
         if move:
             return move[3], 'to CPU %d' % move[2]
-        fixed = {'managed': 'the core placed it', 'bridge': '%s takes no mask' % row['bridge'], 'fixed': 'the kernel takes no mask',
+        fixed = {'managed': 'the core placed it', 'bridge': '%s takes no mask' % row['bridge'], 'fixed': 'balance_status is %s' % row['status'] if row['status'] else 'the kernel takes no mask',
                  'isolated': 'its mask has isolated CPUs only'}.get(row['why'])
         if 'XT-PIC' in row['chip']:
             fixed = 'the 8259A takes no mask'

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """irqload advise on made-up traces and trees: python3 -m unittest test_advise"""
+import atexit
+import contextlib
 import errno
 import importlib.util
+import io
 import json
 import os
 import re
@@ -18,9 +21,10 @@ import unittest
 import unittest.mock
 
 import advise
+import common
+import instance
 import machine as machines
 import measure
-import common
 import remedy
 import tracetext
 import tracetimes
@@ -30,15 +34,13 @@ from tracetimes import ENTRY, EXIT, POLL, RAISE, SOFT_ENTRY, SOFT_EXIT, SWITCH
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload')
 REPLAY = os.environ.get('REPLAY') or os.path.join(os.path.dirname(PROGRAM), 'replay')
 WORK = tempfile.TemporaryDirectory()
+# test_boards has trees in it, too
+atexit.register(WORK.cleanup)
 PAGE = '\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n' \
     '\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n'
 FIELDS = {'irq': ('int irq', 8, 4), 'vec': ('unsigned int vec', 8, 4), 'napi': ('struct napi_struct * napi', 8, 8),
           'dev_name': ('__data_loc char[] dev_name', 16, 4), 'prev_comm': ('char prev_comm[16]', 8, 16),
           'prev_pid': ('pid_t prev_pid', 24, 4), 'next_pid': ('pid_t next_pid', 56, 4)}
-
-
-def tearDownModule():
-    WORK.cleanup()
 
 
 def event(kind, delta, *values, pid=0):
@@ -507,6 +509,7 @@ class Advising(unittest.TestCase):
                      'status': now} for irq, ms, now in ((24, 300, status), (25, 400, 'pinned'))]
             found = advise.Advice(measure.Mapped(self.tree.machine(), [{'seconds': 1.0, 'irqs': rows, 'cpus': []}] * 3, {}, {}, 0), REPLAY)
             self.assertEqual((found.machine.irqs[24]['why'], [move[0] for move in found.moves]), (why, moved))
+            self.assertEqual(found.because(24)[1] == 'balance_status is ' + status, why == 'fixed')
 
     @unittest.skipUnless(importlib.util.find_spec('matplotlib'), 'no matplotlib')
     def test_picture(self):
@@ -660,6 +663,28 @@ class Instances(unittest.TestCase):
             run.terminate()
         self.assertIn(b'removed the trace instance of a run that was killed: ' + os.path.basename(mine).encode(), other.communicate()[1])
         self.assertEqual(third.communicate()[1], b'')
+
+    def test_held(self):
+        # One of another PID namespace has a number that is not known here, and an open file
+        name = self.TOP + 'irqload.4999999999'
+        os.mkdir(name)
+        with open(name + '/tracing_on', 'w', encoding='ascii'):
+            instance.Instance().remove_old()
+            self.assertTrue(os.path.exists(name))
+        with contextlib.redirect_stderr(io.StringIO()):
+            instance.Instance().remove_old()
+        self.assertFalse(os.path.exists(name))
+
+    def test_numbers(self):
+        # That of a run that lives stays, that of another program does not
+        tree = Tree()
+        with subprocess.Popen(['irqload', '60'], executable='/bin/sleep') as run:
+            for pid in run.pid, 1, 4999999999:
+                os.makedirs('%s/sys/kernel/tracing/instances/irqload.%d' % (tree.top, pid))
+            with contextlib.redirect_stderr(io.StringIO()):
+                instance.Instance(tree.top + '/sys').remove_old()
+            run.kill()
+        self.assertEqual(os.listdir(tree.top + '/sys/kernel/tracing/instances'), ['irqload.%d' % run.pid])
 
     def test_out(self):
         # Refused before measuring
