@@ -3,7 +3,6 @@
 """irqload advise on trees of boards and servers: python3 -m unittest test_boards"""
 import json
 import os
-import re
 import subprocess
 import sys
 import unittest
@@ -226,6 +225,7 @@ class Boards(unittest.TestCase):
         tree.irq(24, 'eth0-rx')
         found = advice(tree, {(0, ('base', 0)): 850, (0, ('hard', 24)): 5})
         self.assertEqual((found.verdict()[0], [row[0] for row in found.helpless()]), ('No: a move cannot help', ['base']))
+        self.assertTrue(found.helpless()[0][3])
         self.assertGreater(len(advise.page(found, None)), 8)
 
     def test_names(self):
@@ -244,7 +244,13 @@ class Boards(unittest.TestCase):
         self.assertEqual(boards.bridges({24: dict(one, listed={0})}, {0}), {})
         self.assertEqual(boards.bridges({24: dict(one, name='virtio0-req.0')}, online), {})
         self.assertEqual(boards.bridges({24: dict(one, known=True), 25: dict(two, known=True)}, online), {})
-        self.assertEqual(re.sub('.*', '', boards.kind('ITS-PCI-MSIX-0000:01:00.0')), '')
+        # Where one arrives: read-only one is enough, of those that can be written two on a CPU
+        away = dict(one, listed={2}, name='nvme0q3')
+        self.assertEqual(boards.bridges({24: away}, online), {24: 'NEW-PCI-MSI'})
+        away['writable'] = True
+        self.assertEqual(boards.bridges({24: away}, online), {})
+        self.assertEqual(boards.bridges({24: away, 25: dict(away, listed={1})}, online), {24: 'NEW-PCI-MSI', 25: 'NEW-PCI-MSI'})
+        self.assertEqual(boards.bridges({24: away, 25: dict(away, cpu=1)}, online), {})
 
 
 if __name__ == '__main__':
