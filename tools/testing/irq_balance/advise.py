@@ -165,7 +165,7 @@ class Advice:
             return word, 'no other CPU is better' if rest or len(row['mask']) == 1 else 'has CPU %d to itself' % cpu
         return word, {'light': 'below %d %% of a CPU' % (100 * HEAVY), 'gain': '%.0f %%, %d %% needed%s' % (
             100 * self.possible(irq), 100 * NEEDED, toll),
-                      'noise': 'the loads vary by as much', 'resting': 'it moved a short time ago', 'node': "its device's node holds it",
+                      'noise': 'the loads vary by as much', 'resting': 'a move of it was taken back, or is too recent', 'node': "its device's node holds it",
                       'full': 'no vector is free', 'fixed': 'it may not be moved'}.get(word, 'the planner has not seen it')
 
     def possible(self, irq):
