@@ -50,7 +50,7 @@ static struct {
 	struct irq_balance_verdict	verdict;
 } irq_balance_bpf;
 
-/* What the last ejection leaves; irq_balance_pass_mutex */
+/* Left by the last ejection; irq_balance_pass_mutex */
 static struct bpf_link *irq_balance_ejected;	/* to be detached yet */
 static u64 irq_balance_bar;			/* length (ns) of that which ends ... */
 static u64 irq_balance_barred;			/* ... by then (clock, ns) */

@@ -8,7 +8,7 @@
  *
  * A program may place interrupts as it likes, but not overload a CPU for long. A CPU is overloaded
  * if it is nearly full and shared, and would not be nearly full without the interrupts that
- * programs have moved there. That an interrupt fills a CPU by itself is nobody's fault.
+ * programs have moved there. One that an interrupt fills by itself is not.
  */
 #include <linux/bitmap.h>
 #include <linux/btf.h>

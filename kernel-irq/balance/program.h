@@ -16,7 +16,7 @@ struct irq_balance_ctx {
 	u32	refused;	/* proposals so far */
 };
 
-/* What a program has done to the CPUs, zeroed at first */
+/* Record of a program, zeroed at first */
 struct irq_balance_verdict {
 	u64	last;		/* clock (ns) when it was looked at */
 	u64	overload;	/* time (ns) in which a CPU had too much, less a quarter of the rest */

@@ -24,7 +24,7 @@ static ssize_t irq_balance_store(struct kobject *kobj, struct kobj_attribute *at
 	const char *name = attr->attr.name;
 	int ret = -EINVAL;
 
-	/* What is behind a NUL would be lost */
+	/* Words behind a NUL would be lost */
 	if (strlen(buf) != count) {
 		pr_err_ratelimited("%s: expected a text, without a NUL\n", name);
 	} else if (!strcmp(name, "state")) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of programs that plan to do harm, and of ones that do not: which end, and how soon.
+ * Tests of programs that plan to do harm, and of ones that do not: which end, and after how long.
  *
  * Each runs for ten minutes, as the kernel would run it.
  */
