@@ -5,6 +5,7 @@
 Writes OUT/NAME.svg for each picture, or for those named. Called by scripts/demo --pictures.
 Fails if the data of a picture are not there, and shows the command that makes them.
 
+  overload packets of a guest whose CPU 0 is saturated (the table of README.md beside this)
   resume   interrupt time of each CPU, by interrupt, when the CPUs come back (demo/resume.json)
   ping     round-trip times of pings while a CPU is saturated (demo/overload/host.json)
   cost     instructions of measuring against the rate of an interrupt (the cost page)
@@ -21,6 +22,7 @@ import statistics
 import subprocess
 import sys
 import matplotlib
+import matplotlib.ticker
 matplotlib.use('Agg')
 from matplotlib import pyplot  # noqa: E402
 
@@ -32,7 +34,7 @@ import page  # noqa: E402
 
 # The text stays text: a tenth of the size
 matplotlib.rcParams.update({'svg.hashsalt': 'irq_balance', 'svg.fonttype': 'none'})
-WINDOW = 0.25
+WINDOW = 0.5
 
 
 def read(path):
@@ -40,19 +42,79 @@ def read(path):
         return file.read()
 
 
-def curves(size, lines, **settings):
+def shown(path):
+    """Relative to the current directory, if it is in it"""
+    return min(os.path.relpath(path), os.path.abspath(path), key=lambda name: name.startswith('..'))
+
+
+def plain(axis):
+    """1 and 10, not powers"""
+    for each in (axis.xaxis, axis.yaxis):
+        if each.get_scale() == 'log':
+            each.set_major_formatter('{x:g}')
+            each.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
+def curves(size, lines, styles=None, **settings):
     """A picture of LINES {label: [(x, y)]}"""
     figure, axis = pyplot.subplots(figsize=size, constrained_layout=True)
     for label, points in lines.items():
-        axis.plot(*zip(*sorted(points)), marker='o' if len(points) < 20 else '', ms=3, lw=1.3, label=label)
+        axis.plot(*zip(*sorted(points)), label=label, **dict({'marker': 'o' if len(points) < 20 else '', 'ms': 3, 'lw': 1.3},
+                                                             **(styles or {}).get(label, {})))
     axis.set(**settings)
+    plain(axis)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
 
 
+def bars(rows):
+    """
+    A picture of ROWS [name, packets/s, instructions for each, [p50 of pings, ms]]. A value with two modes is a bar for
+    the larger one, and a darker one.
+    """
+    figure, axes = pyplot.subplots(1, 3, figsize=(10.5, 1.1 + 0.4 * len(rows)), sharey=True, constrained_layout=True,
+                                   gridspec_kw={'width_ratios': [1.3, 1, 1]})
+    names = [row[0] for row in rows][::-1]
+    for axis, column, title in zip(axes, (1, 2, 3), ('packets/s that reach a socket\n(more is better)', 'instructions per packet\n(less is better)',
+                                                     'ping, p50, ms\n(less is better)')):
+        for name, *row in rows[::-1]:
+            values = row[column - 1] if column == 3 else [row[column - 1]]
+            colour = 'C3' if name.startswith('this balancer') else '0.65'
+            drawn = axis.barh([name], [max(values)], color='0.85' if len(values) > 1 else colour, edgecolor='0.2', lw=0.4,
+                              hatch='////' if name.endswith('beforehand') else None)
+            if len(values) > 1:
+                axis.barh([name], [min(values)], color=colour, edgecolor='0.2', lw=0.4)
+            axis.bar_label(drawn, [' or '.join('%.*f' % (column == 3, value) for value in sorted(values))], padding=3, fontsize=8)
+        axis.set_title(title, fontsize=9)
+        axis.margins(x=0.5 if column == 3 else 0.25)
+    axes[0].set_yticks(range(len(names)), names)
+    for label in axes[0].get_yticklabels():
+        if label.get_text().startswith('this balancer'):
+            label.set(color='C3', weight='bold')
+    figure.supxlabel('Two network cards flood CPU 0. Emulated: 4 CPUs of %d million instructions per second in QEMU.\n'
+                     'Hatched: has to be set before the flood. "or": as the pings\' interrupt moves too, or does not.' % overload.MIPS, fontsize=8)
+    return figure
+
+
+def overload_rows():
+    """The table of the demo's page: its names are those of the letters"""
+    shown = {'without': overload.NAMES['without'], 'on': overload.NAMES['on'],
+             'irqbalance daemon 1.9': 'irqbalance daemon', 'irqbalance daemon 1.9, the same with series 2': "irqbalance daemon, with the polls' series"}
+    lines = (line[1:-1].split('|') for line in read(HERE + '/README.md').splitlines() if re.match(r'\|[^|]+\|\d+\|[\d-]+\|\d+\|', line))
+    return [(shown.get(cells[0], cells[0]), int(cells[1]), int(cells[3]), [float(ms) for ms in re.findall(r'([\d.]+) ms', cells[4])])
+            for cells in lines if len(cells) == 8]
+
+
+def overloaded(_build):
+    rows = overload_rows()
+    if len(rows) < 3:
+        raise ValueError('README.md: no table of a CPU that is saturated')
+    return bars(rows)
+
+
 def windows(loads):
-    """[(second, {CPU: {interrupt: %}})]: windows of a quarter of a second"""
+    """[(second, {CPU: {interrupt: %}})]: windows of half a second"""
     result, last = [], loads[0]
     for now in loads[1:]:
         if now[0] - last[0] < WINDOW:
@@ -66,34 +128,59 @@ def windows(loads):
     return result
 
 
+def shares(run, cpu, step=5):
+    """[(second, %)]: interrupt time of a CPU by /proc/stat, in windows of STEP samples, while it is online"""
+    known = [(sample[0] - run['mark'], sample[cpu + 1]) for sample in run['samples']][::step]
+    return [(b[0], (b[1] - a[1]) / (b[0] - a[0]) if None not in (a[1], b[1]) else float('nan')) for a, b in zip(known, known[1:])]
+
+
+def busy(run):
+    """% of each CPU in interrupts, from two seconds after the mark on"""
+    inside = [sample for sample in run['samples'] if sample[0] >= run['mark'] + 2]
+    return [(b - a) / (inside[-1][0] - inside[0][0]) for a, b in zip(inside[0][1:], inside[-1][1:])]
+
+
+def total(run):
+    return sum(busy(run))
+
+
 def resume(build):
     runs = json.loads(read(build + '/demo/resume.json'))
     on, off = (next((run for run in runs if run['state'] == state), None) for state in ('on', 'off'))
-    if not on or not off or len(on.get('loads', ())) < 2 or len(off['samples']) < 2:
+    if not on or not off or len(on.get('loads', ())) < 2 or min(len(run['samples']) for run in (on, off)) < 2:
         raise ValueError('build/demo/resume.json: no runs with the balancer off and on, and the loads of interrupts')
-    seen, seconds = windows(on['loads']), off['samples'][::10]
-    # Those that took 1 % of a CPU in some window
-    irqs = sorted({irq for _, each in seen for load in each.values() for irq, value in load.items() if value >= 1}, key=int)
+    seen = windows(on['loads'])
+    # Those that took 2 % of a CPU in some window
+    irqs = sorted({irq for _, each in seen for load in each.values() for irq, value in load.items() if value >= 2}, key=int)
     cpus, rows = len(on['samples'][0]) - 1, len(on['samples'][0]) // 2
-    figure, axes = pyplot.subplots(1 + rows, 2, figsize=(9, 1 + 1.1 * rows), sharex=True, sharey=True, constrained_layout=True,
-                                   gridspec_kw={'height_ratios': [0.2] + [1] * rows})
+    figure, axes = pyplot.subplots(1 + rows, 2, figsize=(9, 1.6 + 1.1 * rows), sharex=True, sharey=True, constrained_layout=True,
+                                   gridspec_kw={'height_ratios': [0.8] + [1] * rows})
     for cpu, axis in enumerate(axes[1:].flat[:cpus]):
         when, base = [second - on['mark'] for second, _ in seen], [0] * len(seen)
         for n, irq in enumerate(irqs):
             load = [0] + [each.get(cpu, {}).get(irq, 0) for _, each in seen] + [0]
             top = [low + value for low, value in zip(base, load[1:])]
-            axis.fill_between(when, base, top, where=[any(load[i:i + 3]) for i in range(len(seen))], color='C%d' % (n % 10), lw=0)
+            axis.fill_between(when, base, top, where=[any(load[i:i + 3]) for i in range(len(seen))], color='C%d' % (n % 10), alpha=0.6, lw=0)
             base = top
-        axis.plot([b[0] - off['mark'] for b in seconds[1:]], [(b[cpu + 1] - a[cpu + 1]) / (b[0] - a[0]) for a, b in zip(seconds, seconds[1:])],
-                  'k--', lw=0.9)
+        axis.plot(*zip(*shares(off, cpu)), 'k--', lw=0.9)
+        axis.plot(*zip(*shares(on, cpu)), color='C3', lw=1.2)
+        axis.axvspan(on['down'] - on['mark'], 0, color='0.9' if cpu else 'none', lw=0)
         axis.set_title('CPU %d' % cpu, fontsize=8, pad=2)
+        axis.set_ylim(0)
     for above, below in zip(axes[0], axes[-1]):
         above.axis('off')
         below.set_xlabel('s since all CPUs are back')
     figure.supylabel('interrupt time, % of a CPU', fontsize=9)
-    axes[0][0].legend(handles=[matplotlib.patches.Patch(color='C%d' % (n % 10), label='%s (%s)' % (irq, on['names'].get(irq, '?')))
-                               for n, irq in enumerate(irqs)] + [matplotlib.lines.Line2D([], [], color='k', ls='--', lw=0.9, label='without, all')],
-                      loc='center left', ncol=6, fontsize=8).set_in_layout(False)
+    lines = [matplotlib.lines.Line2D([], [], color='k', ls='--', lw=0.9,
+                                     label='all, Linux 7.3: %.0f %% in %d interrupts/s' % (total(off), off['interrupts'])),
+             matplotlib.lines.Line2D([], [], color='C3', lw=1.2,
+                                     label='all, this balancer: %.0f %% in %d interrupts/s' % (total(on), on['interrupts']))]
+    lines.append(matplotlib.patches.Patch(color='0.9', label='all CPUs but CPU 0 go offline, and come back'))
+    areas = [matplotlib.patches.Patch(color='C%d' % (n % 10), alpha=0.6, label='%s (%s)' % (irq, on['names'].get(irq, '?')))
+             for n, irq in enumerate(irqs)]
+    axes[0][0].legend(handles=lines, loc='center left', fontsize=8, title='lines: /proc/stat, and the sum of all CPUs', title_fontsize=8).set_in_layout(False)
+    axes[0][1].legend(handles=areas, loc='center left', ncol=2 if len(areas) < 7 else 3, fontsize=6 if len(areas) > 6 else 8,
+                      title='areas: part of the red line, by interrupt', title_fontsize=8).set_in_layout(False)
     return figure
 
 
@@ -102,14 +189,19 @@ def ping(build):
     path = next(filter(os.path.exists, paths), paths[0])
     for label, of in json.loads(read(path)).items():
         number, _, way = label.partition('.')
-        if number.isdigit() and way in overload.NAMES:
-            times.setdefault(way, []).extend(of['rtt_us'])
-    times = {way: values for way, values in times.items() if values}
+        if number.isdigit() and way in overload.NAMES and of['rtt_us']:
+            times.setdefault(way, []).append({'rtt_us': of['rtt_us'], 'rtt_us_p50': overload.percentile(of['rtt_us'], 0.5)})
     if not times:
         raise ValueError('%s: no pings' % os.path.relpath(path))
-    return curves((8, 3.6), {'%s (%d pings)' % (overload.NAMES[way], len(times[way])): [
-        (overload.percentile(times[way], n / 100) / 1000, n) for n in range(101)] for way in sorted(times, key=list(overload.NAMES).index)},
-        xscale='log', xlabel='round-trip time of a ping, ms', ylabel='% of pings that take at most this')
+    lines = {}
+    for way in sorted(times, key=list(overload.NAMES).index):
+        for alike in overload.modes(times[way]):
+            values = [us for one in alike for us in one['rtt_us']]
+            some = '' if len(alike) == len(times[way]) else '%d of %d rounds, ' % (len(alike), len(times[way]))
+            lines['%s (%s%d pings)' % (overload.NAMES[way], some, len(values))] = [
+                (overload.percentile(values, n / 100) / 1000, n) for n in range(101)]
+    return curves((8, 4.2), lines, {label: {'color': 'C3', 'lw': 2.5} for label in lines if label.startswith(overload.NAMES['on'])},
+                  xscale='log', xlabel='round-trip time of a ping, ms', ylabel='% of pings that take at most this')
 
 
 def cost(_build):
@@ -117,7 +209,9 @@ def cost(_build):
     rows = page.parsed(text[slice(*(page.place(text, title) or (0, 0)))])
     found = {kernel: [(int(rate.replace(',', '')), float(values[n])) for (rate, what), values in rows.items() if what == page.MORE]
              for n, kernel in enumerate(page.KERNELS) if n}
-    return curves((6, 3.2), found, title=title, xlabel='interrupts per second',
+    # The states cost the same: on is drawn inside of observe
+    return curves((6, 3.2), found, {'observe': {'lw': 5, 'ms': 7, 'alpha': 0.45}}, title=title,
+                  xlabel='interrupts per second\n("each timed": all are, not 20 to 30 per second, which no state does)',
                   ylabel='10$^6$ instructions per second\nmore than unpatched')
 
 
@@ -136,7 +230,8 @@ def passes(build):
             found.setdefault(cpus + ' CPUs', []).append((int(heavy), float(us)))
     if not found:
         raise ValueError('%s: no passes' % os.path.relpath(path))
-    return curves((6, 3.2), found, xscale='log', yscale='log', xlabel='heavy interrupts', ylabel='time of a pass, µs')
+    return curves((6, 3.2), found, xscale='log', yscale='log', 
+                  xlabel='heavy interrupts (each point: one machine with random loads)', ylabel='time of a pass, µs')
 
 
 def truth(build):
@@ -158,7 +253,7 @@ def truth(build):
 
 
 # The function that draws a picture, the command that makes its data
-PICTURES = {'resume': (resume, 'scripts/demo'), 'ping': (ping, 'scripts/demo, or scripts/test 78-overload'),
+PICTURES = {'overload': (overloaded, 'scripts/demo'), 'resume': (resume, 'scripts/demo'), 'ping': (ping, 'scripts/demo, or scripts/test 78-overload'),
             'cost': (cost, 'scripts/test --debug 86-price-long'), 'passes': (passes, 'make -C tools/testing/irq_balance speed'),
             'truth': (truth, 'scripts/test 73-truth')}
 
@@ -187,7 +282,7 @@ def main():
         # A hundredth of a point is enough
         with open(path, 'w', encoding='utf-8') as file:
             file.write(re.sub(r'(\d\.\d\d)\d+', r'\1', text.getvalue()))
-        print('picture: ' + os.path.relpath(path))
+        print('picture: ' + shown(path))
     return bool(lacking)
 
 
