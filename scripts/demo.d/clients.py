@@ -19,7 +19,7 @@ import sys
 from overload import Slow, count, guest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MIPS, AGAIN, STATES, BOOT_S, STATE_S = 12, 4, ('off', 'on'), 30, 40
+MIPS, AGAIN, STATES, BOOT_S, STATE_S = 12, 4, ('off', 'on'), 35, 50
 # Name, unit, digits
 FIGURES = {'iperf3': ('iperf3, four flows', 'Mbit/s', 0), 'redis': ('redis, GET, four clients', '/s', 0),
            'p50': ('sockperf, p50', 'ms', 1), 'p99': ('sockperf, p99', 'ms', 1),

@@ -211,7 +211,7 @@ def cost(_build):
              for n, kernel in enumerate(page.KERNELS) if n}
     # The states cost the same: on is drawn inside of observe
     return curves((6, 3.2), found, {'observe': {'lw': 5, 'ms': 7, 'alpha': 0.45}}, title=title,
-                  xlabel='interrupts per second\n("each timed": all are, not 20 to 30 per second, which no state does)',
+                  xlabel='interrupts per second\n("each timed": a kernel for comparison, without sampling)',
                   ylabel='10$^6$ instructions per second\nmore than unpatched')
 
 
