@@ -200,7 +200,9 @@ def ping(build):
             some = '' if len(alike) == len(times[way]) else '%d of %d rounds, ' % (len(alike), len(times[way]))
             lines['%s (%s%d pings)' % (overload.NAMES[way], some, len(values))] = [
                 (overload.percentile(values, n / 100) / 1000, n) for n in range(101)]
-    return curves((8, 4.2), lines, {label: {'color': 'C3', 'lw': 2.5} for label in lines if label.startswith(overload.NAMES['on'])},
+    ours, other = {'color': 'C3', 'lw': 2.5}, {'color': 'C5'}
+    return curves((8, 4.2), lines, {label: ours if label.startswith(overload.NAMES['on']) else other for label in lines
+                                    if label.startswith((overload.NAMES['on'], overload.NAMES['threaded']))},
                   xscale='log', xlabel='round-trip time of a ping, ms', ylabel='% of pings that take at most this')
 
 
