@@ -18,7 +18,7 @@
 #include "place.h"
 #include "program.h"
 
-/* A program ends when a CPU was overloaded for so long (ns); of calm time a quarter makes up for it */
+/* A program ends when a CPU was overloaded for so long (ns), less a quarter of calm time */
 #define OVERLOAD_NS	2000000000ULL
 
 /* Passes that are farther apart (ns) count no more than this */

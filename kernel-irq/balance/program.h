@@ -19,7 +19,7 @@ struct irq_balance_ctx {
 /* Record of a program, zeroed at first */
 struct irq_balance_verdict {
 	u64	last;		/* clock (ns) when it was looked at */
-	u64	overload;	/* time (ns) in which a CPU had too much, less a quarter of the rest */
+	u64	overload;	/* time (ns) in which a CPU had too much, less 1/4 of the rest */
 };
 
 bool irq_balance_overloads(struct irq_balance *bal, u64 now, struct irq_balance_verdict *verdict);

@@ -254,8 +254,7 @@ static int measure_and_apply(const struct request *request)
 		return -1;
 	for (unsigned int irq = 0; irq < I8259_NR_LINES; irq++) {
 		if (request->deadline_us[irq] && !devices[irq].present) {
-			complain("--deadline: IRQ %u does not go through the 8259A (XT-PIC in /proc/interrupts)",
-				 irq);
+			complain("--deadline: IRQ %u is not of the 8259A (XT-PIC)", irq);
 			return -1;
 		}
 	}
@@ -266,7 +265,7 @@ static int measure_and_apply(const struct request *request)
 		used += lines[irq].used;
 	}
 	if (!used) {
-		complain("there were no interrupts in %u s: measure under load, or with a larger --seconds",
+		complain("no interrupts in %u s: measure under load, or with a larger --seconds",
 			 request->seconds);
 		return -1;
 	}

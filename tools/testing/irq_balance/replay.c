@@ -182,7 +182,8 @@ int main(int argc, char **argv)
 		opt.cpus = calloc(BITS_TO_LONGS(load.nr_cpus), sizeof(*opt.cpus));
 		ret = !opt.cpus || workload_cpulist(&load, sets[i] + 5, opt.cpus);
 		if (ret)
-			fprintf(stderr, EXPECTED "a list of this machine's CPUs\n", CALLED, sets[i]);
+			fprintf(stderr, EXPECTED "a list of the machine's CPUs\n",
+				CALLED, sets[i]);
 	}
 	if (!ret)
 		sim_run(&load, &opt, stdout, &result);

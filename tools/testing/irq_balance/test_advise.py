@@ -31,7 +31,7 @@ import tracetimes
 from common import Failure
 from tracetimes import ENTRY, EXIT, POLL, RAISE, SOFT_ENTRY, SOFT_EXIT, SWITCH
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload')
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
 REPLAY = os.environ.get('REPLAY') or os.path.join(os.path.dirname(PROGRAM), 'replay')
 WORK = tempfile.TemporaryDirectory()
 # test_boards has trees in it, too

@@ -103,7 +103,7 @@ static void judged(struct irq_balance *bal, u64 now)
 	plan(&ctx);
 }
 
-/* Attached anew as soon as that is possible, if it is @stubborn. Notes for how long a CPU is full. */
+/* Attached anew as soon as possible, if it is @stubborn. Notes for how long a CPU is full. */
 static void run(struct world *w, void (*how)(struct irq_balance_ctx *ctx), bool stubborn)
 {
 	u64 end;

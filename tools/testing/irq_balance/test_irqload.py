@@ -20,7 +20,7 @@ import common
 import live
 import loadmap
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload')
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
 WORK = tempfile.TemporaryDirectory()
 IRQS = 'sys/kernel/debug/irq_load'
 
@@ -274,7 +274,7 @@ class Program(unittest.TestCase):
     def test_layers(self):
         # No module imports one that imports it, over others either; python3.7 has all that they use
         here, above = os.path.dirname(PROGRAM), {}
-        for name in 'irqload', 'common.py', 'instance.py', 'tracetimes.py', 'tracetext.py', 'loadmap.py', 'boards.py', 'machine.py', 'measure.py', \
+        for name in 'irqload.py', 'common.py', 'instance.py', 'tracetimes.py', 'tracetext.py', 'loadmap.py', 'boards.py', 'machine.py', 'measure.py', \
                 'remedy.py', 'advise.py', 'record.py', 'live.py':
             with open(os.path.join(here, name), encoding='utf-8') as file:
                 tree = ast.parse(file.read(), feature_version=(3, 7))

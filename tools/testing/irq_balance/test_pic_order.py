@@ -305,8 +305,8 @@ class Measure(unittest.TestCase):
             self.assertNotRegex(done.stderr, 'runtime error|Sanitizer')
         tree = Tree({})
         self.addCleanup(shutil.rmtree, tree.top)
-        refused('there were no interrupts in 1 s')
-        refused('--deadline: IRQ 15 does not go through the 8259A', '--deadline', '15=5')
+        refused('no interrupts in 1 s')
+        refused('--deadline: IRQ 15 is not of the 8259A', '--deadline', '15=5')
         for rows in '', 'irq cpu load\n', 'irq hard_ns cpu\n1 2\n', 'irq hard_ns cpu\n1 2 3 4\n', 'irq hard_ns cpu\n1 x 3\n':
             tree.write('sys/kernel/debug/irq_load', rows)
             refused('/irq_load: ')

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload')
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'irqload.py')
 # Two interrupts take 30 % of CPU 0 each while CPU 1 idles; after more than
 # 100 ms of history one of them is moved. (ns, CPU of interrupt 24)
 PASSES = [(1000000000, 0), (1040400000, 0), (1090500000, 0), (1140900000, 0), (1190700000, 1), (1290800000, 1)]

@@ -260,7 +260,8 @@ unsigned int world_pass(struct world *w)
 		check(w, w->movable[i], "moved what may not be moved");
 		check(w, world_may(w, i, irq->target), "moved to a forbidden CPU");
 		check(w, irq->state->heavy || irq->reason == IRQ_BALANCE_WHY_AFFINITY ||
-		      irq->reason == IRQ_BALANCE_WHY_PROGRAM || w->cpus[irq->cpu].load >= 800 * MSEC, "moved a light interrupt");
+		      irq->reason == IRQ_BALANCE_WHY_PROGRAM ||
+		      w->cpus[irq->cpu].load >= 800 * MSEC, "moved a light interrupt");
 		check(w, irq->reason != IRQ_BALANCE_WHY_NONE,
 		      "a move without a reason");
 		check(w, irq->state->why == irq->reason, "another reason in its state");

@@ -192,8 +192,8 @@ measure)
 	# A cost is the largest mean of a fifth of a second: a host that takes the CPU away is in it
 	for _ in 1 2 3; do
 		# The timer is left out: its deadline cannot be met here
-		"$pic_order" --measure --seconds 8 --deadline 3=$((1194 * 4)) --deadline 0=1000000 --apply \
-			>/tmp/measured 2>/tmp/errors &
+		"$pic_order" --measure --seconds 8 --deadline 3=$((1194 * 4)) --deadline 0=1000000 \
+			--apply >/tmp/measured 2>/tmp/errors &
 		pid=$!
 		while kill -0 $pid 2>/dev/null; do
 			echo "# $(cat $pend/scene)"
