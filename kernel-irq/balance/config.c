@@ -33,18 +33,20 @@ static DEFINE_MUTEX(irq_balance_ban_mutex);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
 static char *irq_balance_bans;		/* words with a NUL each, and an empty one; NULL: none */
 
-static int __init irq_balance_add(char *all, const char *words)
-{
-	if (*words) {
-		strlcat(all, ",", COMMAND_LINE_SIZE);
-		strlcat(all, words, COMMAND_LINE_SIZE);
-	}
-	return 1;
-}
-
 /* The words of all parameters, with a comma before each: no memory can be allocated yet */
 static char irq_balance_boot_words[COMMAND_LINE_SIZE] __initdata;
 static char irq_balance_boot_bans[COMMAND_LINE_SIZE] __initdata;
+static bool boot_is_full __initdata;
+
+static int __init irq_balance_add(char *all, const char *words)
+{
+	size_t len = strlen(all);
+
+	if (*words && snprintf(all + len, COMMAND_LINE_SIZE - len, ",%s", words) >=
+		      COMMAND_LINE_SIZE - len)
+		boot_is_full = true;
+	return 1;
+}
 
 static int __init add_words(char *words)
 {
@@ -253,6 +255,12 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 
 	if (*irq_balance_boot_bans)
 		ret = irq_balance_set_bans(irq_balance_boot_bans + 1, "irqbalance_");
+	/* A bootconfig may be longer */
+	if (boot_is_full) {
+		pr_err("irqbalance=, irqbalance_ban=: expected fewer than %u characters, the rest is left out\n",
+		       COMMAND_LINE_SIZE);
+		ret = -E2BIG;
+	}
 
 	while ((word = strsep(&rest, ","))) {
 		/* A list of CPUs has commas of its own, and a digit behind each */
