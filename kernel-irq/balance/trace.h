@@ -19,6 +19,9 @@ IRQ_BALANCE_WHYS(DEFINE_WHY_WORD)
 #define WORD(name, word)		{ IRQ_BALANCE_##name, word },
 #define WHY_WORD(name, word)		{ IRQ_BALANCE_WHY_##name, word },
 #define SETTING_FIELD(name, ...)	__field(u32, name)
+#define SETTING_ASSIGN(name, ...)	__entry->name = set->name;
+#define SETTING_FORMAT(name, ...)	#name "=%u "
+#define SETTING_VALUE(name, ...)	__entry->name,
 #define show_word(value, list, how)	__print_symbolic(value, list(how) { 255, "?" })
 
 /* A pass has begun, with these settings, and a program that plans */
@@ -28,14 +31,11 @@ TRACE_EVENT(irq_balance_settings,
 	    TP_ARGS(set, program),
 	    TP_STRUCT__entry(IRQ_BALANCE_SETTINGS(SETTING_FIELD)
 			     __string(program, program ? program->name : "none")),
-	    TP_fast_assign(__entry->heavy = set->heavy;
-			   __entry->min_gain = set->min_gain;
-			   __entry->interval_ms = set->interval_ms;
+	    TP_fast_assign(IRQ_BALANCE_SETTINGS(SETTING_ASSIGN)
 			   __assign_str(program);
 	    ),
-	    TP_printk("heavy=%u min_gain=%u interval_ms=%u program=%s",
-		      __entry->heavy, __entry->min_gain, __entry->interval_ms,
-		      __get_str(program))
+	    TP_printk(IRQ_BALANCE_SETTINGS(SETTING_FORMAT) "program=%s",
+		      IRQ_BALANCE_SETTINGS(SETTING_VALUE) __get_str(program))
 );
 
 /*

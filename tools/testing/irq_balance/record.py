@@ -26,6 +26,7 @@ Documentation/admin-guide/irq-balance-replay.rst describes the format of FILE.
 The settings and the recorded moves are in its comments.
 """
 import argparse
+import functools
 import io
 import os
 import re
@@ -40,17 +41,16 @@ from instance import Instance
 
 EVENT = re.compile(r'\s\d+\.\d+:\s+(?:irq_balance:)?irq_balance_(.*)')
 LOAD_MAX, BASE_MAX = 2**33 - 1, 10**9
-# The events, with their words in the order in which the kernel prints them
+# The events, with their words in the order in which the kernel prints them; the settings are before "program"
 EVENTS = {name: words.split() for name, words in {
-    'settings': 'heavy min_gain interval_ms program', 'fail': 'irq to error', 'irq': 'irq cpu node time load toll status mask',
+    'settings': 'program', 'fail': 'irq to error', 'irq': 'irq cpu node time load toll status mask',
     'cpu': 'cpu node package llc core capacity online usable time load tasks',
     'plan': 'now heavy worst planned moves next_ms generation',
     'move': 'irq from to reason load gain', 'propose': 'irq from to reason load gain'}.items()}
 # Numbers that the kernel writes and replay takes; all others have 64 bits
 RANGES = {'capacity': (1, 1024), 'cpu': (0, 8191), 'from': (0, 8191), 'to': (0, 8191), 'irq': (0, 2**32 - 1),
           'node': (-1, 65535), 'package': (0, 65535), 'llc': (0, 65535), 'core': (0, 65535), 'error': (-2**31, 2**31 - 1),
-          'online': (0, 1), 'usable': (0, 1), 'min_gain': (0, 1000), 'interval_ms': (10, 10000),
-          'settings heavy': (1, 1000)}
+          'online': (0, 1), 'usable': (0, 1)}
 WORDS = {'status': '[a-z-]+', 'mask': '[0-9a-f]+(,[0-9a-f]+)*', 'reason': '[a-z-]+', 'program': '[A-Za-z0-9_.]+'}
 
 
@@ -109,6 +109,13 @@ def complete(text, where):
     return text
 
 
+@functools.lru_cache(None)
+def settings():
+    """{name: (least, greatest)}, in the order of the kernel's table, from which replay has them."""
+    text = subprocess.run([program('replay', 'REPLAY'), '--help'], stdout=subprocess.PIPE, universal_newlines=True).stdout
+    return {name: (int(low), int(high)) for name, low, high in re.findall(r'^  (\w+) +(\d+)\.\.(\d+),', text, re.M)}
+
+
 def fields(text):
     """The name of an event and its fields; a ValueError has what is wrong."""
     name, colon, rest = text.partition(':')
@@ -118,16 +125,18 @@ def fields(text):
     if name == 'irq' and ' toll=' not in rest:
         # Kernels before it was recorded
         pairs.insert(EVENTS['irq'].index('toll'), ('toll', '=', '0'))
-    for n, word in enumerate(EVENTS[name]):
+    ranges = settings() if name == 'settings' else RANGES
+    words = list(ranges) + EVENTS[name] if name == 'settings' else EVENTS[name]
+    for n, word in enumerate(words):
         if n == len(pairs) or pairs[n][:2] != (word, '='):
             raise ValueError('%s= as word %d' % (word, n + 1))
-        low, high = RANGES.get(name + ' ' + word) or RANGES.get(word, (0, 2**64 - 1))
+        low, high = ranges.get(word, (0, 2**64 - 1))
         if not re.fullmatch(WORDS.get(word, '0|-?[1-9][0-9]{0,19}'), pairs[n][2]):
             raise ValueError('%s= and a %s' % (word, 'value' if word in WORDS else 'number'))
         if word not in WORDS and not low <= int(pairs[n][2]) <= high:
             raise ValueError('%s= %d to %d' % (word, low, high))
-    if len(pairs) > len(EVENTS[name]):
-        raise ValueError('the end of the line after %s=' % EVENTS[name][-1])
+    if len(pairs) > len(words):
+        raise ValueError('the end of the line after %s=' % words[-1])
     return name, {word: value for word, _, value in pairs}
 
 
