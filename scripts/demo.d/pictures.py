@@ -10,7 +10,7 @@ Fails if the data of a picture are not there, and shows the command that makes t
   ping     round-trip times of pings while a CPU is saturated (demo/overload/host.json)
   cost     instructions of measuring against the rate of an interrupt (the cost page)
   passes   time of a pass against heavy interrupts (demo/passes.txt; bench writes it if need be)
-  truth    measured loads against known loads (test/73-truth.log, test/86-truth-long*.log)
+  truth    measured loads against known loads (test/73-truth*.log)
 """
 import argparse
 import glob
@@ -238,7 +238,7 @@ def passes(build):
 
 
 def truth(build):
-    logs = sorted(glob.glob(build + '/test/73-truth.log') + glob.glob(build + '/test/86-truth-long*.log'))
+    logs = sorted(glob.glob(build + '/test/73-truth*.log'))
     # Results whose name begins so are off by a quarter on purpose
     found = [(float(share), [float(word) for word in ratios.split()]) for log in logs for share, ratios in re.findall(
         r'^ok - [^:]*: (?!what the account omits).*, load map / witness [\d.]+, ([\d.]+) % of a CPU\n# +windows: ([\d. ]+)$', read(log), re.M)]
@@ -257,7 +257,7 @@ def truth(build):
 
 # The function that draws a picture, the command that makes its data
 PICTURES = {'overload': (overloaded, 'scripts/demo'), 'resume': (resume, 'scripts/demo'), 'ping': (ping, 'scripts/demo, or scripts/test 78-overload'),
-            'cost': (cost, 'scripts/test --debug 86-price-long'), 'passes': (passes, 'make -C tools/testing/irq_balance speed'),
+            'cost': (cost, 'scripts/test --debug 72-price'), 'passes': (passes, 'make -C tools/testing/irq_balance speed'),
             'truth': (truth, 'scripts/test 73-truth')}
 
 
