@@ -137,7 +137,7 @@ static void collect_realtime(struct irq_balance_map *map, u64 elapsed)
 
 		if (cpu_online(cpu))
 			spent += mul_u64_u64_div_u64(elapsed, sched_cpu_util_rt(cpu),
-						     arch_scale_cpu_capacity(cpu));
+						     max(arch_scale_cpu_capacity(cpu), 1UL));
 		rt->threads = elapsed ? clamp(-spent, 0, (s64)NSEC_PER_SEC) : 0;
 		rt->time += max(spent, 0);
 		map->cpus[cpu].time += rt->time;
@@ -234,6 +234,8 @@ static unsigned int load_cpu(struct irq_desc *desc, const struct irq_load *load)
 		entry->effective = cpu;
 		entry->ran = nr_cpu_ids;
 		entry->charges = load->charges;
+		/* Something else may have moved it since */
+		entry->moved &= cpu == entry->state.target;
 	}
 	if (load->charges - entry->charges > IRQ_BALANCE_PROOF) {
 		entry->ran = load->cpu;
@@ -255,14 +257,14 @@ static u64 toll_of(struct irq_desc *desc, u64 now)
 {
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	/* Interrupts count on, under desc->lock or not */
-	unsigned long count = data_race(desc->tot_count);
+	u32 count = data_race(desc->tot_count);
 
 	/* Without a handler there may be no chip any more */
 	if (!desc->action || !irq_balance_is_redirected(desc))
 		return 0;
 	if (now - entry->counted >= NSEC_PER_SEC / 10) {
 		if (entry->counted)
-			entry->toll = div64_u64((u64)(count - entry->count) * IRQ_BALANCE_IPI_NS *
+			entry->toll = div64_u64((u64)(u32)(count - entry->count) * IRQ_BALANCE_IPI_NS *
 						MSEC_PER_SEC,
 						div_u64(now - entry->counted, NSEC_PER_MSEC));
 		entry->count = count;
@@ -285,6 +287,8 @@ static bool is_collected(struct irq_desc *desc, bool review)
 		return irq_balance_alloc(desc);
 	/* The state is of its last owner */
 	if (entry) {
+		entry->moving = false;
+		entry->moved = false;
 		entry->state.generation = 0;
 		entry->state.planned = IRQ_BALANCE_WHY_NONE;
 		WRITE_ONCE(entry->state.why, IRQ_BALANCE_WHY_NONE);
@@ -359,6 +363,9 @@ void irq_balance_collect(struct irq_balance_map *map, u64 now, bool review)
 	while ((desc = irq_load_next_desc(desc))) {
 		if (map->nr == map->size && irq_balance_grow(map)) {
 			irq_desc_put_ref(desc);
+			/* Those that are left out are due still */
+			if (review)
+				irq_balance_review();
 			break;
 		}
 		if (!is_collected(desc, review))

@@ -263,8 +263,8 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 	}
 
 	while ((word = strsep(&rest, ","))) {
-		/* A list of CPUs has commas of its own, and a digit behind each */
-		while (strstarts(word, "cpus=") && rest && isdigit(*rest)) {
+		/* A list of CPUs has commas of its own, and a digit or N, the last CPU, behind each */
+		while (strstarts(word, "cpus=") && rest && (isdigit(*rest) || *rest == 'N')) {
 			rest[-1] = ',';
 			strsep(&rest, ",");
 		}

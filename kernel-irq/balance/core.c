@@ -155,6 +155,12 @@ static unsigned long jiffies_until(u64 time)
 	return now < time ? nsecs_to_jiffies(time - now) + 1 : 0;
 }
 
+/* When the shortest interval is over */
+static u64 next_after(u64 time)
+{
+	return time + (u64)READ_ONCE(irq_balance_settings.interval_ms) * NSEC_PER_MSEC;
+}
+
 /*
  * Sleep until @next, or until kicked, but at least for the shortest interval from now on: the
  * moves that were just published need an interrupt. A freezing thread stops here, before
@@ -162,16 +168,16 @@ static unsigned long jiffies_until(u64 time)
  */
 static void sleep_until(u64 next)
 {
-	u64 earliest, published = ktime_get_ns();
+	u64 published = ktime_get_ns();
 
 	wait_event_freezable_timeout(irq_balance_bell.wait,
 				     READ_ONCE(irq_balance_bell.rung) || kthread_should_stop(),
 				     jiffies_until(next));
 
-	earliest = published +
-		   (u64)READ_ONCE(irq_balance_settings.interval_ms) * NSEC_PER_MSEC;
-	wait_event_freezable_timeout(irq_balance_bell.wait, kthread_should_stop(),
-				     jiffies_until(earliest));
+	/* A write to interval_ms wakes it, too */
+	wait_event_freezable_timeout(irq_balance_bell.wait,
+				     kthread_should_stop() || !jiffies_until(next_after(published)),
+				     jiffies_until(next_after(published)));
 }
 
 static int irq_balance_thread(void *unused)
@@ -336,13 +342,14 @@ static int __init irq_balance_late_init(void)
 
 	irq_balance_boot(&irq_balance_settings, &mode);
 
-	map->cpus = kvcalloc(nr_cpu_ids, sizeof(*map->cpus), GFP_KERNEL);
-	if (!map->cpus || irq_balance_grow(map))
-		return -ENOMEM;
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "irq/balance:online",
 				cpu_changed, cpu_changed);
 	if (ret < 0)
 		return ret;
+	/* Last: without a map there is no other mode than off */
+	map->cpus = kvcalloc(nr_cpu_ids, sizeof(*map->cpus), GFP_KERNEL);
+	if (!map->cpus || irq_balance_grow(map))
+		return -ENOMEM;
 
 	irq_balance_usable_cpus(&cpus);
 	ret = irq_balance_set_mode(mode);

@@ -44,7 +44,7 @@ struct irq_balance_entry {
 	unsigned int			ran;		/* P: where samples ran since */
 	u32				charges;	/* P: of &irq_load.charges by then */
 	u64				counted;	/* P: clock (ns) when @count was read */
-	unsigned long			count;		/* P */
+	u32				count;		/* P */
 	u64				toll;		/* P: ns/s for IPIs once moved */
 	u64				thread;		/* P: time of its threads so far, ns */
 	unsigned long			allowed[];	/* P: affinity mask at this pass */
