@@ -49,7 +49,7 @@ bool irq_balance_moves(void)
 /* Start a pass as soon as the interval allows */
 void irq_balance_replan(void)
 {
-	/* Who sees that it rang sees why */
+	/* A thread that sees that it rang sees why */
 	smp_store_release(&irq_balance_bell.rung, 1);
 	wake_up(&irq_balance_bell.wait);
 }
