@@ -112,8 +112,8 @@ hash_of() {
 	(cd "$(dirname "$1")" && cat "${1##*/}" $(grep -oE '/[0-9]+-[a-z0-9-]+' "${1##*/}" | tr -d /) 2>/dev/null) | git hash-object --stdin
 }
 
-# Whether a step is to run this part of it
-part() { [ -z "${PARTS:-}" ] || [[ " $PARTS " == *" $1 "* ]]; }
+# Whether a step is to run this part of it; the runner looks for the line
+part() { { [ -z "${PARTS:-}" ] || [[ " $PARTS " == *" $1 "* ]]; } && echo "# part $1"; }
 
 # need PROGRAM PACKAGE...: install missing PROGRAMs through apt. A PROGRAM with a slash is
 # a file, one that starts with python: is a Python module. Waits for the apt of another step.
