@@ -236,7 +236,7 @@ class Advice:
                 ['irqload order --measure --apply'], one=-1)
         base = sum(base.get(self.before[0], 0) for _, base in m.bins) / len(m.bins) / SECOND
         if base >= 0.1 and base >= self.before[1] / 4:
-            add('base', [], '%.0f %% of CPU %d are softirqs that no interrupt raised (timers, RCU, RPS): see which' % (
+            add('base', [], '%.0f %% of CPU %d are softirqs that no interrupt raised (timers, RCU, RPS, loopback, veth): see which' % (
                 100 * base, self.before[0]), ['watch -d cat /proc/softirqs'])
         # The busiest CPU always has an answer
         here = [irq for irq in left if rows[irq]['cpu'] == self.before[0] and irq not in told]
@@ -455,6 +455,8 @@ def run(args):
     if chosen.out:
         to_write(chosen.out)
     if chosen.text is None:
+        if sys.stderr.isatty():
+            print('measuring for %g s ...' % (chosen.seconds or 10.0), file=sys.stderr)
         measured = measure.measure(chosen.seconds or 10.0, chosen.sysfs or '/sys', chosen.procfs or '/proc')
     else:
         measured = measure.recorded(tracetext.load(chosen.text), chosen.sysfs, chosen.procfs)

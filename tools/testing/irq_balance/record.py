@@ -305,7 +305,8 @@ def verify(name):
     """Replay a recording, and compare the moves."""
     text, words = content(name), [program('replay', 'REPLAY')]
     if not re.search('^# set ', text, re.M):
-        raise Failure('%s has no "# set": it is not a workload that record wrote' % name, 'make one: %s -o FILE' % command('record'))
+        raise Failure('%s has no "# set": it has no moves of a balancer to compare with' % name,
+            'record while one is on: %s -o FILE' % command('record'))
     for pair in (re.search(r'^# set (.*)$', text, re.M) or [0, ''])[1].split():
         words += ['--program', pair[8:]] if pair.startswith('program=') else ['--set', pair]
     if '# propose ' in text:
