@@ -257,15 +257,14 @@ static u64 toll_of(struct irq_desc *desc, u64 now)
 {
 	struct irq_balance_entry *entry = irq_balance_entry_of(desc);
 	/* Interrupts count on, under desc->lock or not */
-	u32 count = data_race(desc->tot_count);
+	u32 count = data_race(desc->tot_count), more = count - entry->count;
 
 	/* Without a handler there may be no chip any more */
 	if (!desc->action || !irq_balance_is_redirected(desc))
 		return 0;
 	if (now - entry->counted >= NSEC_PER_SEC / 10) {
 		if (entry->counted)
-			entry->toll = div64_u64((u64)(u32)(count - entry->count) * IRQ_BALANCE_IPI_NS *
-						MSEC_PER_SEC,
+			entry->toll = div64_u64((u64)more * IRQ_BALANCE_IPI_NS * MSEC_PER_SEC,
 						div_u64(now - entry->counted, NSEC_PER_MSEC));
 		entry->count = count;
 		entry->counted = now;

@@ -263,7 +263,7 @@ void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_
 	}
 
 	while ((word = strsep(&rest, ","))) {
-		/* A list of CPUs has commas of its own, and a digit or N, the last CPU, behind each */
+		/* A list of CPUs has commas of its own, and a digit or N behind each */
 		while (strstarts(word, "cpus=") && rest && (isdigit(*rest) || *rest == 'N')) {
 			rest[-1] = ',';
 			strsep(&rest, ",");
