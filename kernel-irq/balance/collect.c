@@ -286,8 +286,6 @@ static bool is_collected(struct irq_desc *desc, bool review)
 		return irq_balance_alloc(desc);
 	/* The state is of its last owner */
 	if (entry) {
-		entry->moving = false;
-		entry->moved = false;
 		entry->state.generation = 0;
 		entry->state.planned = IRQ_BALANCE_WHY_NONE;
 		WRITE_ONCE(entry->state.why, IRQ_BALANCE_WHY_NONE);
