@@ -106,12 +106,6 @@ apt_install() {
 head_of() { awk 'NR > 1 { if (!/^#/) exit; print }' "$1"; }
 limit_of() { head_of "$1" | sed -n 's/^# timeout: *//p' | grep -m 1 . || echo 900; }
 
-# The hash of a step and of those that it executes
-hash_of() {
-	# shellcheck disable=SC2046
-	(cd "$(dirname "$1")" && cat "${1##*/}" $(grep -oE '/[0-9]+-[a-z0-9-]+' "${1##*/}" | tr -d /) 2>/dev/null) | git hash-object --stdin
-}
-
 # Whether a step is to run this part of it; the runner looks for the line
 part() { { [ -z "${PARTS:-}" ] || [[ " $PARTS " == *" $1 "* ]]; } && echo "# part $1"; }
 
