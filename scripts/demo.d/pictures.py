@@ -3,23 +3,17 @@
 """pictures.py [--build DIR] OUT [NAME...]: draws what the demo and the tests have measured
 
 Writes OUT/NAME.svg for each picture, or for those named. Called by scripts/demo --pictures.
-Fails if the data of a picture are not there, and shows the command that makes them.
+Fails if the data of a picture are not there.
 
   overload packets of a guest whose CPU 0 is saturated (the table of README.md beside this)
   resume   interrupt time of each CPU, by interrupt, when the CPUs come back (demo/resume.json)
   ping     round-trip times of pings while a CPU is saturated (demo/overload/host.json)
-  cost     instructions of measuring against the rate of an interrupt (the cost page)
-  passes   time of a pass against heavy interrupts (demo/passes.txt; bench writes it if need be)
-  truth    measured loads against known loads (test/73-truth*.log)
 """
 import argparse
-import glob
 import io
 import json
 import os
 import re
-import statistics
-import subprocess
 import sys
 import matplotlib
 import matplotlib.ticker
@@ -28,9 +22,8 @@ from matplotlib import pyplot  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE, TOP + '/scripts/count-insns.d']
+sys.path[:0] = [HERE]
 import overload  # noqa: E402
-import page  # noqa: E402
 
 # The text stays text: a tenth of the size
 matplotlib.rcParams.update({'svg.hashsalt': 'irq_balance', 'svg.fonttype': 'none'})
@@ -45,27 +38,6 @@ def read(path):
 def shown(path):
     """Relative to the current directory, if it is in it"""
     return min(os.path.relpath(path), os.path.abspath(path), key=lambda name: name.startswith('..'))
-
-
-def plain(axis):
-    """1 and 10, not powers"""
-    for each in (axis.xaxis, axis.yaxis):
-        if each.get_scale() == 'log':
-            each.set_major_formatter('{x:g}')
-            each.set_minor_formatter(matplotlib.ticker.NullFormatter())
-
-
-def curves(size, lines, styles=None, **settings):
-    """A picture of LINES {label: [(x, y)]}"""
-    figure, axis = pyplot.subplots(figsize=size, constrained_layout=True)
-    for label, points in lines.items():
-        axis.plot(*zip(*sorted(points)), label=label, **dict({'marker': 'o' if len(points) < 20 else '', 'ms': 3, 'lw': 1.3},
-                                                             **(styles or {}).get(label, {})))
-    axis.set(**settings)
-    plain(axis)
-    axis.grid(alpha=0.3)
-    axis.legend(fontsize=8)
-    return figure
 
 
 def bars(rows):
@@ -201,64 +173,21 @@ def ping(build):
             some = '' if len(alike) == len(times[way]) else '%d of %d rounds, ' % (len(alike), len(times[way]))
             lines['%s (%s%d pings)' % (overload.NAMES[way], some, len(values))] = [
                 (overload.percentile(values, n / 100) / 1000, n) for n in range(101)]
-    ours, other = {'color': 'C3', 'lw': 2.5}, {'color': 'C5'}
-    return curves((8, 4.2), lines, {label: ours if label.startswith(overload.NAMES['on']) else other for label in lines
-                                    if label.startswith((overload.NAMES['on'], overload.NAMES['threaded']))},
-                  xscale='log', xlabel='round-trip time of a ping, ms', ylabel='% of pings that take at most this')
-
-
-def cost(_build):
-    text, title = read(TOP + '/Documentation/admin-guide/irq-balance-cost.rst'), page.TITLES[1]
-    rows = page.parsed(text[slice(*(page.place(text, title) or (0, 0)))])
-    found = {kernel: [(int(rate.replace(',', '')), float(values[n])) for (rate, what), values in rows.items() if what == page.MORE]
-             for n, kernel in enumerate(page.KERNELS) if n}
-    # The states cost the same: on is drawn inside of observe
-    return curves((6, 3.2), found, {'observe': {'lw': 5, 'ms': 7, 'alpha': 0.45}}, title=title,
-                  xlabel='interrupts per second\n("each timed": a kernel for comparison, without sampling)',
-                  ylabel='10$^6$ instructions per second\nmore than unpatched')
-
-
-def passes(build):
-    path = build + '/demo/passes.txt'
-    if not os.path.exists(path):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        run = subprocess.run(['make', '-s', '-C', TOP + '/tools/testing/irq_balance', 'speed'], capture_output=True, text=True)
-        if len(run.stdout.splitlines()) < 3:
-            raise ValueError('bench: ' + (run.stderr.strip().splitlines() or ['no output'])[-1])
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(run.stdout)
-    found = {}
-    for cpus, irqs, heavy, us in re.findall(r'^ *(\d+) +(\d+) +(\d+) +(\d+\.\d) ', read(path), re.M):
-        if irqs == heavy:
-            found.setdefault(cpus + ' CPUs', []).append((int(heavy), float(us)))
-    if not found:
-        raise ValueError('%s: no passes' % os.path.relpath(path))
-    return curves((6, 3.2), found, xscale='log', yscale='log', 
-                  xlabel='heavy interrupts (each point: one machine with random loads)', ylabel='time of a pass, µs')
-
-
-def truth(build):
-    logs = sorted(glob.glob(build + '/test/73-truth*.log'))
-    # Results whose name begins so are off by a quarter on purpose
-    found = [(float(share), [float(word) for word in ratios.split()]) for log in logs for share, ratios in re.findall(
-        r'^ok - [^:]*: (?!what the account omits).*, load map / witness [\d.]+, ([\d.]+) % of a CPU\n# +windows: ([\d. ]+)$', read(log), re.M)]
-    if not found:
-        raise ValueError('build/test/73-truth.log: no results')
-    figure, axis = pyplot.subplots(figsize=(6, 3.2), constrained_layout=True)
-    middle = [statistics.median(ratios) for _, ratios in found]
-    axis.errorbar([share for share, _ in found], middle, fmt='o', ms=3, lw=0.8, yerr=[
-        [m - min(ratios) for m, (_, ratios) in zip(middle, found)], [max(ratios) - m for m, (_, ratios) in zip(middle, found)]])
-    axis.axhline(1, color='k', lw=0.8)
-    axis.grid(alpha=0.3)
-    axis.set(xscale='log', xlabel='true load, % of a CPU', ylabel='measured load / true load', title='%d loads, medians; bars: all windows' % len(found))
+    figure, axis = pyplot.subplots(figsize=(8, 4.2), constrained_layout=True)
+    for label, points in lines.items():
+        style = {'color': 'C3', 'lw': 2.5} if label.startswith(overload.NAMES['on']) else \
+            {'color': 'C5'} if label.startswith(overload.NAMES['threaded']) else {}
+        axis.plot(*zip(*points), label=label, **dict({'lw': 1.3}, **style))
+    axis.set(xscale='log', xlabel='round-trip time of a ping, ms', ylabel='% of pings that take at most this')
+    # 1 and 10, not powers
     axis.xaxis.set_major_formatter('{x:g}')
+    axis.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
     return figure
 
 
-# The function that draws a picture, the command that makes its data
-PICTURES = {'overload': (overloaded, 'scripts/demo'), 'resume': (resume, 'scripts/demo'), 'ping': (ping, 'scripts/demo, or scripts/test 78-overload'),
-            'cost': (cost, 'scripts/test --debug 72-price'), 'passes': (passes, 'make -C tools/testing/irq_balance speed'),
-            'truth': (truth, 'scripts/test 73-truth')}
+PICTURES = {'overload': overloaded, 'resume': resume, 'ping': ping}
 
 
 def main():
@@ -273,13 +202,12 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     lacking = 0
     for name in args.names or PICTURES:
-        function, command = PICTURES[name]
         path, text = os.path.join(args.out, name + '.svg'), io.StringIO()
         try:
-            function(args.build).savefig(text, format='svg', metadata={'Date': None, 'Creator': None})
+            PICTURES[name](args.build).savefig(text, format='svg', metadata={'Date': None, 'Creator': None})
         except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
             lacking += 1
-            print('no %s.svg: %s; %s measures that' % (name, error if isinstance(error, (OSError, ValueError)) else repr(error), command),
+            print('no %s.svg: %s; scripts/demo measures that' % (name, error if isinstance(error, (OSError, ValueError)) else repr(error)),
                   file=sys.stderr)
             continue
         # A hundredth of a point is enough
