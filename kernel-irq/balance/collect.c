@@ -172,7 +172,7 @@ void irq_balance_collect_result(struct irq_desc *desc, u64 now)
 
 	error = irq_balance_move_result(desc);
 	entry->moving = error == -EINPROGRESS;
-	entry->moved = !error;
+	entry->unproven = !error;
 	if (!error || entry->moving)
 		return;
 	if (error == -ENOSPC)
@@ -235,14 +235,14 @@ static unsigned int load_cpu(struct irq_desc *desc, const struct irq_load *load)
 		entry->ran = nr_cpu_ids;
 		entry->charges = load->charges;
 		/* Something else may have moved it since */
-		entry->moved &= cpu == entry->state.target;
+		entry->unproven &= cpu == entry->state.target;
 	}
 	if (load->charges - entry->charges > IRQ_BALANCE_PROOF) {
 		entry->ran = load->cpu;
 		entry->charges = load->charges;
-		if (entry->moved && entry->ran != cpu)
+		if (entry->unproven && entry->ran != cpu)
 			irq_balance_count_failure(irq_desc_get_irq(desc), cpu, -ESTALE);
-		entry->moved = false;
+		entry->unproven = false;
 	}
 	if (cpu >= nr_cpu_ids)
 		return load->cpu;
