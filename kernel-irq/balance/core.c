@@ -124,17 +124,18 @@ static u64 run(void)
 	guard(mutex)(&irq_balance_pass_mutex);
 
 	now = ktime_get_ns();
+	/* Before anything is read: a later ring starts another pass */
+	policy->kicked = xchg(&irq_balance_bell.rung, 0);
 	irq_balance_collect(map, now, xchg(&irq_balance_bell.review, 0));
 
 	/* The pass may eject the program */
 	trace_irq_balance_settings(&irq_balance_settings, policy->program);
 	policy->observe = !irq_balance_moves();
-	policy->kicked = xchg(&irq_balance_bell.kicked, 0);
 	moves = irq_balance_pass(policy, now, &(struct irq_balance_input) {
 		.set = &irq_balance_settings, .cpus = map->cpus,
 		.irqs = map->irqs, .nr_irqs = map->nr,
 	});
-	irq_load_set_kick(&irq_balance_kick, policy->limit);
+	irq_load_set_kick(&irq_balance_ring, policy->limit);
 	trace_pass(map, now, moves);
 	publish(map, moves);
 	/* The rest of those that may not stay */
@@ -185,11 +186,8 @@ static int irq_balance_thread(void *unused)
 	set_freezable();
 	/* Samples find their rates, and NAPI instances their interrupts */
 	wait_event_freezable_timeout(irq_balance_bell.wait, kthread_should_stop(), HZ / 5);
-	while (!kthread_freezable_should_stop(NULL)) {
-		/* Before the pass: a later kick starts another one */
-		smp_store_mb(irq_balance_bell.rung, 0);
+	while (!kthread_freezable_should_stop(NULL))
 		sleep_until(run());
-	}
 	return 0;
 }
 
@@ -259,8 +257,7 @@ static void stop(void)
 	irq_balance_task = NULL;
 	irq_load_set_kick(NULL, 0);
 	irq_load_put();
-	irq_work_sync(&irq_balance_kick);
-	irq_work_sync(&irq_balance_review_work);
+	irq_work_sync(&irq_balance_ring);
 }
 
 /* Plans of one mode are not carried out in another. Start from a clean map. */

@@ -178,7 +178,7 @@ struct irq_balance {
 	bool		changes;	/* something has changed, or may have */
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */
-	bool		kicked;		/* the charge path asked for this pass */
+	bool		kicked;		/* it was asked for: something may have changed */
 	bool		changed;	/* the CPUs, or the program: no rest */
 };
 

@@ -54,19 +54,12 @@ void irq_balance_replan(void)
 	wake_up(&irq_balance_bell.wait);
 }
 
-static void kick(struct irq_work *work)
-{
-	WRITE_ONCE(irq_balance_bell.kicked, 1);
-	irq_balance_replan();
-}
-
-static void review(struct irq_work *work)
+static void ring(struct irq_work *work)
 {
 	irq_balance_replan();
 }
 
-struct irq_work irq_balance_kick = IRQ_WORK_INIT(kick);
-struct irq_work irq_balance_review_work = IRQ_WORK_INIT(review);
+struct irq_work irq_balance_ring = IRQ_WORK_INIT(ring);
 
 /**
  * irq_balance_review - The CPUs to use, or the interrupts to leave alone, have changed
@@ -81,5 +74,5 @@ void irq_balance_review(void)
 	if (irq_balance_get_mode() == IRQ_BALANCE_OFF)
 		return;
 	WRITE_ONCE(irq_balance_bell.review, 1);
-	irq_work_queue(&irq_balance_review_work);
+	irq_work_queue(&irq_balance_ring);
 }

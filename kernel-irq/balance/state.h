@@ -72,8 +72,7 @@ struct irq_balance_map {
 /* The bell wakes the thread: set by its caller, cleared by the thread */
 struct irq_balance_bell {
 	wait_queue_head_t	wait;
-	unsigned int		rung;		/* a pass is due */
-	unsigned int		kicked;		/* by the charge path: a load has risen */
+	unsigned int		rung;		/* a pass is due, as something may have changed */
 	unsigned int		review;		/* all interrupts are to be looked at */
 };
 
@@ -82,7 +81,7 @@ extern struct irq_balance_map irq_balance_map;
 extern struct irq_balance_settings irq_balance_settings;	/* R */
 extern enum irq_balance_mode irq_balance_mode;			/* R; core.c has its mutex */
 extern struct irq_balance_bell irq_balance_bell;
-extern struct irq_work irq_balance_kick, irq_balance_review_work;
+extern struct irq_work irq_balance_ring;
 
 #define IRQ_BALANCE_WORD(name, word)	word,
 
