@@ -17,11 +17,10 @@
 #include <linux/glob.h>
 #include <linux/init.h>
 #include <linux/irq.h>
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
-
-#include <asm/setup.h>
 
 #include "../internals.h"
 #include "config.h"
@@ -33,32 +32,12 @@ static DEFINE_MUTEX(irq_balance_ban_mutex);
 static struct cpumask irq_balance_cpus = { CPU_BITS_ALL };
 static char *irq_balance_bans;		/* words with a NUL each, and an empty one; NULL: none */
 
-/* The words of all parameters, with a comma before each: no memory can be allocated yet */
-static char irq_balance_boot_words[COMMAND_LINE_SIZE] __initdata;
-static char irq_balance_boot_bans[COMMAND_LINE_SIZE] __initdata;
-static bool boot_is_full __initdata;
-
-static int __init irq_balance_add(char *all, const char *words)
+/* Known, and parsed by irq_balance_boot(): no memory can be allocated yet */
+static int __init is_parsed_later(char *rest)
 {
-	size_t len = strlen(all);
-
-	if (*words && snprintf(all + len, COMMAND_LINE_SIZE - len, ",%s", words) >=
-		      COMMAND_LINE_SIZE - len)
-		boot_is_full = true;
-	return 1;
+	return *rest == '=' || strstarts(rest, "_ban=");
 }
-
-static int __init add_words(char *words)
-{
-	return irq_balance_add(irq_balance_boot_words, words);
-}
-__setup("irqbalance=", add_words);
-
-static int __init add_bans(char *words)
-{
-	return irq_balance_add(irq_balance_boot_bans, words);
-}
-__setup("irqbalance_ban=", add_bans);
+__setup("irqbalance", is_parsed_later);
 
 #define IRQ_BALANCE_SETTING(name, def, min, max)	\
 	{ #name, offsetof(struct irq_balance_settings, name), min, max },
@@ -241,39 +220,45 @@ static int __init boot_word(struct irq_balance_settings *set, enum irq_balance_m
 	if (ret < 0 && (!word || ret == -ENOENT))
 		pr_err("irqbalance=%s: expected off, observe, on or a setting and its value\n",
 		       name);
-	else if (ret >= 0 && !word)
+	else if (ret >= 0 && !word && *mode != IRQ_BALANCE_OFF)
 		*mode = ret;
 	return min(ret, 0);
 }
 
-/* Parse the kernel command line, before anything else of the balancer runs */
-void __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode)
+/* Parse the kernel command line, before anything else of the balancer runs: 0 or -ENOMEM */
+int __init irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode)
 {
-	char *rest = irq_balance_boot_words, *word;
-	bool off = false;
-	int ret = 0;
+	char *line __free(kfree) = kstrdup(saved_command_line, GFP_KERNEL);
+	char *bans __free(kfree) = kstrdup(saved_command_line, GFP_KERNEL);
+	char *rest = line, *end = bans, *name, *words, *word;
+	enum irq_balance_mode said = IRQ_BALANCE_NR_MODES;
+	bool good = true;
 
-	if (*irq_balance_boot_bans)
-		ret = irq_balance_set_bans(irq_balance_boot_bans + 1, "irqbalance_");
-	/* A bootconfig may be longer */
-	if (boot_is_full) {
-		pr_err("irqbalance=, irqbalance_ban=: expected fewer than %u characters, the rest is left out\n",
-		       COMMAND_LINE_SIZE);
-		ret = -E2BIG;
-	}
+	if (!line || !bans)
+		return -ENOMEM;
 
-	while ((word = strsep(&rest, ","))) {
-		/* A list of CPUs has commas of its own, and a digit or N behind each */
-		while (strstarts(word, "cpus=") && rest && (isdigit(*rest) || *rest == 'N')) {
-			rest[-1] = ',';
-			strsep(&rest, ",");
+	while (*rest) {
+		rest = next_arg(rest, &name, &words);
+		if (!words && !strcmp(name, "--"))
+			break;
+		/* Each is shorter than with its name before it */
+		if (words && *words && parameq(name, "irqbalance_ban"))
+			end += sprintf(end, ",%s", words);
+		while (parameq(name, "irqbalance") && (word = strsep(&words, ","))) {
+			/* A list of CPUs has commas of its own, and a digit or N behind each */
+			while (strstarts(word, "cpus=") && words &&
+			       (isdigit(*words) || *words == 'N')) {
+				words[-1] = ',';
+				strsep(&words, ",");
+			}
+			good &= !*word || !boot_word(set, &said, word);
 		}
-		off |= !strcmp(word, "off");
-		if (*word)
-			ret = boot_word(set, mode, word) ? : ret;
 	}
-	if (ret)
+	if (end != bans && irq_balance_set_bans(bans + 1, "irqbalance_"))
+		good = false;
+	if (said != IRQ_BALANCE_NR_MODES)
+		*mode = said;
+	if (!good)
 		*mode = min(*mode, IRQ_BALANCE_OBSERVE);
-	if (off)
-		*mode = IRQ_BALANCE_OFF;
+	return 0;
 }

@@ -11,6 +11,6 @@ int irq_balance_set_cpus(const char *list, const char *where);
 void irq_balance_get_cpus(struct cpumask *mask);
 int irq_balance_set_bans(const char *list, const char *where);
 int irq_balance_show_bans(char *buf);
-void irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode);
+int irq_balance_boot(struct irq_balance_settings *set, enum irq_balance_mode *mode);
 
 #endif /* _KERNEL_IRQ_BALANCE_CONFIG_H */

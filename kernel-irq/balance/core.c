@@ -337,8 +337,9 @@ static int __init irq_balance_late_init(void)
 	static struct cpumask cpus __initdata;
 	int ret;
 
-	irq_balance_boot(&irq_balance_settings, &mode);
-
+	ret = irq_balance_boot(&irq_balance_settings, &mode);
+	if (ret)
+		return ret;
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "irq/balance:online",
 				cpu_changed, cpu_changed);
 	if (ret < 0)
