@@ -77,14 +77,9 @@ static void publish_move(struct irq_desc *desc, struct irq_balance_irq *irq)
 }
 
 /* Publish the moves, drop the references */
-static void publish(struct irq_balance_map *map, unsigned int moves)
+static void publish(struct irq_balance_map *map)
 {
-	u64 before = map->policy.before;
 	unsigned int i;
-
-	map->gain = 0;
-	if (map->policy.observe && moves && before)
-		map->gain = div64_u64(1000 * (before - min(before, map->policy.after)), before);
 
 	for (i = 0; i < map->nr; i++) {
 		if (map->irqs[i].target != map->irqs[i].cpu)
@@ -137,7 +132,7 @@ static u64 run(void)
 	});
 	irq_load_set_kick(&irq_balance_ring, policy->limit);
 	trace_pass(map, now, moves);
-	publish(map, moves);
+	publish(map);
 	/* The rest of those that may not stay */
 	if (moves == IRQ_BALANCE_MOVES_MAX)
 		irq_balance_review();
@@ -277,7 +272,6 @@ static void reset(enum irq_balance_mode mode)
 		map->cpus[cpu].node = NUMA_NO_NODE;
 	}
 	irq_balance_init(&map->policy, map->work, map->size, nr_cpu_ids);
-	map->gain = 0;
 	irq_balance_review();
 }
 

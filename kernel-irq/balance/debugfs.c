@@ -11,14 +11,17 @@
 static int stats_show(struct seq_file *m, void *unused)
 {
 	const struct irq_balance_map *map = &irq_balance_map;
+	u64 before, gain;
 
 	guard(mutex)(&irq_balance_pass_mutex);
+	before = map->policy.before;
+	gain = before - min(before, map->policy.after);
 	seq_printf(m, "passes %llu\n", map->passes);
 #define SHOW_MOVES(name, word)	\
 	seq_printf(m, "moves_" word " %llu\n", map->moves[IRQ_BALANCE_WHY_##name]);
 	IRQ_BALANCE_WHYS_MOVE(SHOW_MOVES)
 	seq_printf(m, "failed %llu\n", map->failed);
-	seq_printf(m, "proposal_gain %u\n", map->gain);
+	seq_printf(m, "proposal_gain %llu\n", before ? div64_u64(1000 * gain, before) : 0);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);

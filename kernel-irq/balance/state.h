@@ -63,7 +63,6 @@ struct irq_balance_map {
 	unsigned int			size;		/* of irqs, descs, work */
 	unsigned int			nr;
 	struct cpumask			usable;
-	u32				gain;		/* of the proposed moves, per mille */
 	u64				passes;		/* R */
 	u64				moves[IRQ_BALANCE_NR_WHYS];
 	u64				failed;		/* moves; the tracepoint has the causes */
