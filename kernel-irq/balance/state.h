@@ -38,8 +38,8 @@ enum irq_balance_mode {
 struct irq_balance_entry {
 	struct irq_balance_desc		mover;		/* D: what the mover does */
 	struct irq_balance_state	state;		/* R: what the planner does */
-	bool				moving;		/* P: how its last move went is still to be collected */
-	bool				unproven;	/* P: its chip has moved it, no sample shows it yet */
+	bool				moving;		/* P: its last move has no outcome yet */
+	bool				unproven;	/* P: it has moved, no sample shows it */
 	unsigned int			effective;	/* P: CPU at the last pass */
 	unsigned int			ran;		/* P: where samples ran since */
 	u32				charges;	/* P: of &irq_load.charges by then */
