@@ -31,10 +31,10 @@ NAMES = {'without': 'Linux 7.3', 'on': 'this balancer, switched on in the flood'
          'rps': 'RPS to the other CPUs'}
 
 
-def free_ports():
-    """Two for each NIC"""
+def free_ports(cards):
+    """Two for each"""
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(2 * NICS)]
+        sockets = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(2 * cards)]
         for s in sockets:
             s.bind(('127.0.0.1', 0))
         return [s.getsockname()[1] for s in sockets]
@@ -42,10 +42,9 @@ def free_ports():
 
 def qemu_args(model, ports):
     args = []
-    for i in range(NICS):
+    for i, (local, remote) in enumerate(zip(ports[::2], ports[1::2])):
         end = 'type=inet,%s.host=127.0.0.1,%s.port=%d'
-        args.append('-netdev dgram,id=x%d,local.%s,remote.%s' % (
-            i, end % ('local', 'local', ports[2 * i]), end % ('remote', 'remote', ports[2 * i + 1])))
+        args.append('-netdev dgram,id=x%d,local.%s,remote.%s' % (i, end % ('local', 'local', local), end % ('remote', 'remote', remote)))
         bus = ''
         if model in ('igb', 'e1000e'):
             args.append('-device pcie-root-port,id=rp%d,chassis=%d' % (i, i + 1))
@@ -84,7 +83,7 @@ def boot(kernel, out, model, limit, options, command):
     for name in 'ask', 'host.json':
         if os.path.exists(os.path.join(out, name)):
             os.remove(os.path.join(out, name))
-    ports = free_ports()
+    ports = free_ports(NICS)
     host = subprocess.Popen([sys.executable, HERE + '/overload/host.py', out, *map(str, ports)])
     try:
         yield from guest(out, '--smp', str(CPUS), '--mem', '1G', '--timeout', str(limit), '--panic-on-warn',

@@ -12,12 +12,11 @@ card; the guest answers them in its softirq. See table/in-guest for the WAYS.
 import argparse
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import threading
-from overload import count, some_of
+from overload import count, free_ports, qemu_args, some_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CARDS, MIPS, WINDOWS_MAX, SPREAD = 4, 12, 64, 0.05
@@ -29,23 +28,6 @@ NAMES = {'random': 'moved at random every 20 ms (the kernel of 2003)', 'linux': 
 WAYS = [way for way in NAMES if way != 'alone']
 # 56.20K, 50.05K and 56.01K transactions/s
 MAIL = {'by_hand': 56200, 'random': 50050, 'on': 56010}
-
-
-def ports():
-    """Two that are free for each card"""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2 * CARDS)]
-    for s in sockets:
-        s.bind(('127.0.0.1', 0))
-    found = [str(s.getsockname()[1]) for s in sockets]
-    for s in sockets:
-        s.close()
-    return found
-
-
-def card(i, port):
-    end = '%s.type=inet,%s.host=127.0.0.1,%s.port=%s'
-    return '-netdev dgram,id=t%d,%s,%s -device virtio-net-pci,netdev=t%d,mac=52:54:00:00:00:%02x' % (
-        i, end % (('local',) * 3 + (port[2 * i],)), end % (('remote',) * 3 + (port[2 * i + 1],)), i, i)
 
 
 def compiled(out, name):
@@ -60,14 +42,14 @@ def run(kernel, out, cpus, ways, windows, rounds, measure):
     os.makedirs(out, exist_ok=True)
     if os.path.exists(out + '/ask'):
         os.remove(out + '/ask')
-    port, seconds = ports(), 20 + rounds * sum(1 + (measure + (4 if way in ('on', 'observe', 'alone') else 1)) * len(windows) for way in ways)
+    ports, seconds = free_ports(CARDS), 20 + rounds * sum(1 + (measure + (4 if way in ('on', 'observe', 'alone') else 1)) * len(windows) for way in ways)
     print('booting %d CPUs of %d MIPS and %d cards: %d rounds take about %d s' % (cpus, MIPS, CARDS, rounds, seconds), flush=True)
-    client = subprocess.Popen([compiled(out, 'client'), out, *port], stdout=subprocess.PIPE, text=True)
+    client = subprocess.Popen([compiled(out, 'client'), out, *map(str, ports)], stdout=subprocess.PIPE, text=True)
     command = [HERE + '/table/in-guest', compiled(out, 'mover'), str(rounds), ','.join(map(str, windows)), ','.join(ways),
                str(measure)]
     guest = subprocess.Popen([HERE + '/../guest', '--mips', str(MIPS), '--mem', '1G', '--share', out,
                               '--timeout', str(100 + 2 * seconds), '--append', 'irqbalance=off', *(['--smp', '4'] if cpus == 4 else []),
-                              '--qemu-args', ' '.join(card(i, port) for i in range(CARDS)), kernel, '--', *command])
+                              '--qemu-args', qemu_args('virtio-net-pci', ports), kernel, '--', *command])
     # The client ends when the guest asks it to, or with the guest
     threading.Thread(target=lambda: (guest.wait(), client.kill())).start()
     # By round: a second boot replaces what the first one has measured
