@@ -31,8 +31,8 @@
 #define IRQ_BALANCE_LATE_NS	(50 * NSEC_PER_MSEC)
 
 /* After one was ejected none is attached for two seconds, then for twice as long each time (ns) */
-#define IRQ_BALANCE_BAR_NS	(2 * NSEC_PER_SEC)
-#define IRQ_BALANCE_BAR_MAX	(64 * NSEC_PER_SEC)
+#define IRQ_BALANCE_BAR_NS	(2ULL * NSEC_PER_SEC)
+#define IRQ_BALANCE_BAR_MAX	(64ULL * NSEC_PER_SEC)
 
 struct irq_balance_ops {
 	void	(*plan)(struct irq_balance_ctx *ctx);
