@@ -35,7 +35,7 @@ static char *irq_balance_bans;		/* words with a NUL each, and an empty one; NULL
 /* Known, and parsed by irq_balance_boot(): no memory can be allocated yet */
 static int __init is_parsed_later(char *rest)
 {
-	return *rest == '=' || strstarts(rest, "_ban=");
+	return *rest == '=' || parameqn(rest, "_ban=", 5);
 }
 __setup("irqbalance", is_parsed_later);
 
