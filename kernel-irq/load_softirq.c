@@ -120,13 +120,13 @@ static void irq_load_charge_claim(struct irq_load_vector *v, const struct irq_lo
 	irq_load_claim(run->raised, claim->irq, weight);
 }
 
-/* Interrupts of this CPU so far, but for one */
+/* Interrupts of this CPU so far, but for one, 0: for none */
 static unsigned long irq_load_others(unsigned int irq)
 {
 	unsigned int cpu = smp_processor_id();
 
 	guard(rcu)();
-	return kstat_cpu_irqs_sum(cpu) - kstat_irqs_cpu(irq, cpu);
+	return kstat_cpu_irqs_sum(cpu) - (irq ? kstat_irqs_cpu(irq, cpu) : 0);
 }
 
 static void irq_load_run_begin(struct irq_load_run *run)
