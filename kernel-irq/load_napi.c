@@ -9,7 +9,7 @@
  *
  * The backlog, gro_cells and tunnels have no interrupt, nor have instances that a task or a softirq
  * schedules. If the poll of another instance has scheduled one, its polls are charged to the
- * interrupt of that, until it has nothing left to do.
+ * interrupt of that, until one that is timed leaves nothing to do.
  *
  * Polls by NAPI threads and busy pollers run where the scheduler puts them: they are not charged.
  *
