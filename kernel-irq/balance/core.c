@@ -157,6 +157,11 @@ static u64 next_after(u64 time)
 	return time + (u64)READ_ONCE(irq_balance_settings.interval_ms) * NSEC_PER_MSEC;
 }
 
+/* Wait, freezable, for @condition, or so many jiffies */
+#define wait_for(condition, timeout)								\
+	rcuwait_wait_event_timeout(&irq_balance_bell.wait, condition,				\
+				   TASK_INTERRUPTIBLE | TASK_FREEZABLE, timeout)
+
 /*
  * Sleep until @next, or until kicked, but at least for the shortest interval from now on: the
  * moves that were just published need an interrupt. A freezing thread stops here, before
@@ -166,21 +171,18 @@ static void sleep_until(u64 next)
 {
 	u64 published = ktime_get_ns();
 
-	wait_event_freezable_timeout(irq_balance_bell.wait,
-				     READ_ONCE(irq_balance_bell.rung) || kthread_should_stop(),
-				     jiffies_until(next));
+	wait_for(READ_ONCE(irq_balance_bell.rung) || kthread_should_stop(), jiffies_until(next));
 
 	/* A write to interval_ms wakes it, too */
-	wait_event_freezable_timeout(irq_balance_bell.wait,
-				     kthread_should_stop() || !jiffies_until(next_after(published)),
-				     jiffies_until(next_after(published)));
+	wait_for(kthread_should_stop() || !jiffies_until(next_after(published)),
+		 jiffies_until(next_after(published)));
 }
 
 static int irq_balance_thread(void *unused)
 {
 	set_freezable();
 	/* Samples find their rates, and NAPI instances their interrupts */
-	wait_event_freezable_timeout(irq_balance_bell.wait, kthread_should_stop(), HZ / 5);
+	wait_for(kthread_should_stop(), HZ / 5);
 	while (!kthread_freezable_should_stop(NULL))
 		sleep_until(run());
 	return 0;

@@ -17,9 +17,7 @@ struct irq_balance_settings irq_balance_settings = IRQ_BALANCE_DEFAULTS;
 enum irq_balance_mode irq_balance_mode;
 const char * const irq_balance_mode_names[] = { IRQ_BALANCE_MODES(IRQ_BALANCE_WORD) };
 
-struct irq_balance_bell irq_balance_bell = {
-	.wait = __WAIT_QUEUE_HEAD_INITIALIZER(irq_balance_bell.wait),
-};
+struct irq_balance_bell irq_balance_bell;
 
 /* The state of an interrupt, NULL: no memory */
 struct irq_balance_entry *irq_balance_alloc(struct irq_desc *desc)
@@ -51,7 +49,7 @@ void irq_balance_replan(void)
 {
 	/* A thread that sees that it rang sees why */
 	smp_store_release(&irq_balance_bell.rung, 1);
-	wake_up(&irq_balance_bell.wait);
+	rcuwait_wake_up(&irq_balance_bell.wait);
 }
 
 static void ring(struct irq_work *work)
@@ -59,7 +57,8 @@ static void ring(struct irq_work *work)
 	irq_balance_replan();
 }
 
-struct irq_work irq_balance_ring = IRQ_WORK_INIT(ring);
+/* With PREEMPT_RT others would wait for a CPU that went offline to come back */
+struct irq_work irq_balance_ring = IRQ_WORK_INIT_HARD(ring);
 
 /**
  * irq_balance_review - The CPUs to use, or the interrupts to leave alone, have changed

@@ -10,7 +10,7 @@
 
 #include <linux/cpumask.h>
 #include <linux/mutex.h>
-#include <linux/wait.h>
+#include <linux/rcuwait.h>
 
 #include "move.h"
 #include "problem.h"
@@ -70,7 +70,7 @@ struct irq_balance_map {
 
 /* The bell wakes the thread: set by its caller, cleared by the thread */
 struct irq_balance_bell {
-	wait_queue_head_t	wait;
+	struct rcuwait		wait;		/* of the thread alone */
 	unsigned int		rung;		/* a pass is due, as something may have changed */
 	unsigned int		review;		/* all interrupts are to be looked at */
 };
