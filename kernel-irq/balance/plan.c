@@ -11,8 +11,9 @@
  * After a move the interrupt rests for a second. Three seconds after it the loads of both CPUs over
  * the last second are compared with the predicted gain, whatever causes them: if half of it did
  * not come, the interrupt rests for a minute, after a second failure for an hour. So it does
- * if it moves again within two minutes after its rest. A gain that came, or a step of
- * the interrupt's load, takes the rest back to a second.
+ * if it moves again within two minutes after its rest, unless its CPU is above 80 %: there that
+ * counts for three seconds only. A gain that came ends what failures have made of the rest,
+ * and a step of the interrupt's load all of it.
  *
  * The next pass comes after interval_ms while loads change or moves are under way, after six times
  * that while an interrupt is heavy, or light interrupts are in sum on a CPU with a quarter of
@@ -149,7 +150,9 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 	/* Another load is news, unless it is of its own move */
 	if (st->load.age_ms < age && now >= st->moved + JUDGE_NS) {
 		st->hold = 0;
-		st->rest = 0;
+		st->hold_full = 0;
+		st->broken = 0;
+		st->soon = 0;
 	}
 	st->cpu = irq->cpu;
 	irq->load = st->load.mean;
@@ -164,9 +167,11 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 	bal->nr_heavy += st->heavy;
 }
 
+/* On a CPU that is nearly full it waits no longer than for the judgment, unless that was bad */
 static void rest(struct irq_balance_state *st, u64 from)
 {
-	st->hold = from + (REST_NS << REST_SHIFT * st->rest);
+	st->hold = from + (REST_NS << REST_SHIFT * max(st->broken, st->soon));
+	st->hold_full = min(st->hold, from + max(REST_NS << REST_SHIFT * st->broken, JUDGE_NS));
 }
 
 /* Was the last move done, and did it gain what was predicted? How long it rests depends on that */
@@ -176,9 +181,13 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 	const struct irq_balance_cpu *cpus = bal->work->in.cpus;
 
 	if (st->planned && irq->cpu == st->target) {
+		if (st->hold && now < st->hold + SOON_NS)
+			st->soon = min(st->soon + 1U, REST_MAX);
+		else
+			st->soon /= 2;
 		/* A program may move it as often as it likes */
-		st->soon = !bal->program && st->hold && now < st->hold + SOON_NS;
-		st->rest = bal->program ? 0 : min(st->rest + (u32)st->soon, REST_MAX);
+		if (bal->program)
+			st->soon = st->broken = 0;
 		rest(st, now);
 		st->moved = now;
 		st->reason = st->planned;
@@ -189,7 +198,7 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		st->waited = 0;
 		st->failed = true;
 		rest(st, now);
-		st->rest = min(st->rest + 1U, REST_MAX);
+		st->broken = min(st->broken + 1U, REST_MAX);
 	}
 	st->planned = IRQ_BALANCE_WHY_NONE;
 	/* If others have come or gone since, the loads do not judge this move */
@@ -198,15 +207,16 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		st->promise = 0;
 	if (st->promise && now >= st->moved + JUDGE_NS) {
 		if (max(cpus[st->from].recent, cpus[irq->cpu].recent) > st->promise)
-			st->rest = min(st->rest + (u32)!st->soon, REST_MAX);
-		else if (!st->soon)
-			st->rest = 0;
+			st->broken = min(st->broken + 1U, REST_MAX);
+		else
+			st->broken = 0;
 		st->promise = 0;
 		rest(st, st->moved);
 	}
 	/* Its mask, or the CPUs, have changed: no rest */
 	if (bal->changed || irq->changed) {
 		st->hold = 0;
+		st->hold_full = 0;
 		st->waited = 0;
 		st->failed = false;
 	}
@@ -256,8 +266,8 @@ static bool is_item(struct irq_balance *bal, u64 now, const struct irq_balance_i
 {
 	const struct irq_balance_work *w = bal->work;
 	struct irq_balance_state *st = irq->state;
-	bool crowd = w->in.cpus[irq->cpu].load >= IRQ_BALANCE_NEARLY_FULL &&
-		     irq->load >= irq_balance_heavy(w->in.set) >> CROWD_SHIFT &&
+	bool full = w->in.cpus[irq->cpu].load >= IRQ_BALANCE_NEARLY_FULL;
+	bool crowd = full && irq->load >= irq_balance_heavy(w->in.set) >> CROWD_SHIFT &&
 		     st->load.age_ms >= IRQ_BALANCE_STEP_MS;
 	enum irq_balance_why why;
 
@@ -265,7 +275,7 @@ static bool is_item(struct irq_balance *bal, u64 now, const struct irq_balance_i
 		why = IRQ_BALANCE_WHY_FIXED;
 	else if (now < st->hold && st->failed)
 		why = IRQ_BALANCE_WHY_FAILED;
-	else if (now < st->hold && stay)
+	else if (now < (full ? st->hold_full : st->hold) && stay)
 		why = IRQ_BALANCE_WHY_RESTING;
 	else if (stay && !st->heavy && !crowd)
 		why = IRQ_BALANCE_WHY_LIGHT;

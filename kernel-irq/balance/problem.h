@@ -87,6 +87,7 @@ struct irq_balance_state {
 	struct irq_balance_average	load;	/* on a CPU of capacity 1024 */
 	u64	moved;		/* clock (ns) of the pass that saw its last move done, 0: never */
 	u64	hold;		/* clock (ns) until which it is left where it is */
+	u64	hold_full;	/* the same on a CPU that is nearly full */
 	u64	promise;	/* ns/s that neither CPU of its last move is to exceed; 0: judged */
 	u32	from;		/* the CPU that it left then */
 	u32	generation;	/* &irq_balance.generation that the rest belongs to */
@@ -96,9 +97,9 @@ struct irq_balance_state {
 	u8	planned;	/* enum irq_balance_why of the move to @target, NONE: no move */
 	u8	why;		/* enum irq_balance_why: why it stays, if it does */
 	u8	waited;		/* passes in which a move of it had no effect */
-	u8	rest;		/* after a move: 0: a second, 1: a minute, 2: an hour */
+	u8	broken;		/* promises in a row that were not kept, at most 2 */
+	u8	soon;		/* moves within SOON_NS after a rest, at most 2 */
 	bool	failed;		/* its last move was not done in WAITED passes */
-	bool	soon;		/* its last move came within SOON_NS after a rest */
 	bool	heavy;		/* it may be moved for its load */
 };
 

@@ -157,14 +157,13 @@ static void test_rest_times(void)
 	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
 	for (round = 0; round < 6 && !failure; round++) {
 		EXPECT_EQ(w.irqs[1].cpu, 1);
-		/* It counts for two minutes after its rest, and not later */
+		/* It counts for two minutes after its rest; later the next rest is shorter */
 		if (round >= 4)
 			w.state[1].hold = w.now + 100 * MSEC - 120 * SECOND + (round == 4);
 		world_step(&w, 100 * MSEC);
 		EXPECT_EQ(w.state[1].moved, w.now);
 		hold = w.state[1].hold;
-		EXPECT_EQ(hold - w.now, rest(round));
-		EXPECT_EQ(w.state[1].soon, round && round < 5);
+		EXPECT_EQ(hold - w.now, rest(round < 5 ? round : 1));
 		EXPECT_EQ(w.state[1].why, IRQ_BALANCE_WHY_RESTING);
 		w.irqs[1].cpu = 0;
 		EXPECT_EQ(world_step(&w, hold - w.now - 1), 0);
@@ -177,6 +176,31 @@ static void test_rest_times(void)
 	EXPECT_EQ(w.state[1].hold - w.state[1].moved, SECOND);
 	finish(&w);
 	report("what moves again and again rests for a second, a minute, an hour");
+}
+
+/* Moves of one that other load of such a size follows after a minute, in six */
+static unsigned int followed_by(u64 load)
+{
+	unsigned int round, moves;
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 300 * MSEC);
+	for (round = 0; round < 6; round++) {
+		w.base[w.irqs[0].cpu] = load;
+		w.base[!w.irqs[0].cpu] = 0;
+		world_run(&w, 60000);
+	}
+	moves = w.moves;
+	finish(&w);
+	return moves;
+}
+
+static void test_rest_full(void)
+{
+	EXPECT_EQ(followed_by(470 * MSEC), 3);
+	EXPECT_EQ(followed_by(600 * MSEC), 6);
+	report("on a CPU that is nearly full the rest is over once the move is judged");
 }
 
 /* One moves, and so much load comes to its new CPU: how long it rests */
@@ -485,6 +509,7 @@ void test_rules(void)
 	test_why();
 	test_why_plan();
 	test_rest_times();
+	test_rest_full();
 	test_judged();
 	test_news();
 	test_given_up();
