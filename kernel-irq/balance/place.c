@@ -10,8 +10,8 @@
  * 2. First, an interrupt that may not stay on its CPU goes to the CPU that is lowest with it,
  *    and one that is far from its device comes back to a nearer CPU if that ends at or below 70 %.
  * 3. Then the busiest CPU makes a *step*: (a) one of its interrupts moves; or (b) one moves, and
- *    up to six that are lighter leave its new CPU for any others; or (c) several move, one after
- *    the other, until that gains enough.
+ *    up to six leave its new CPU for any others, lighter ones first; or (c) several move, one
+ *    after the other, until that gains enough.
  * 4. A step is worth it if every CPU that it touches ends at least the *price* below what the
  *    busiest one had; the first kind with such a step is used, of its steps the one that ends
  *    lowest, and within half a per cent of a CPU the one that moves the lightest interrupt.
@@ -19,7 +19,7 @@
  *    and 1/16 for each that gives way) and the IPIs of redirected interrupts; the first step of a
  *    pass has to gain the error of the loads on top of that.
  * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from
- *    then on kind (b) is not used, and the price is a quarter of the load of a CPU with up to 80 %.
+ *    then on a CPU with up to 80 % makes no step of kind (b), and its price is a quarter of its load.
  * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours for a CPU that ends with
  *    no more load, if they weigh 5/4 of the price less there: a sibling a quarter of its load,
  *    another core of the package and last-level cache an eighth, of one of both a sixteenth.
@@ -359,28 +359,34 @@ static bool try_one(struct irq_balance_work *w, bool whole)
 	return best;
 }
 
-/* Items that are lighter than the one that has come give way, until the CPU is below the limit */
+/*
+ * Items give way to the one that has come, until the CPU is below the limit: lighter ones, or if
+ * none can, heavier ones. Its mask may leave the one that has come no other CPU.
+ */
 static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *comer, u32 cpu)
 {
 	struct irq_balance_item *it, *next;
 	u64 end, excess;
 	u32 to, where = 0;
+	int heavier;
 
 	while (load_with(w, cpu, 0) > w->limit && w->nr_trail <= GIVE_WAY) {
 		demand(w, WAY_PARTS + w->nr_trail);
 		excess = load_with(w, cpu, 0) - w->limit;
 		next = NULL;
-		/* The lightest that suffices, or else the heaviest */
-		hlist_for_each_entry(it, &w->slots[cpu].items, at) {
-			if (it->load >= comer->load)
-				continue;
-			if (next && irq_balance_cost(w, it->load, cpu) < excess)
-				break;
-			to = pick(w, it, NR_DISTANCES - 1, &end);
-			if (to == IRQ_BALANCE_NOWHERE || end > w->limit)
-				continue;
-			next = it;
-			where = to;
+		for (heavier = 0; heavier < 2 && !next; heavier++) {
+			/* The lightest that suffices, or else the heaviest */
+			hlist_for_each_entry(it, &w->slots[cpu].items, at) {
+				if (it == comer || (it < comer) != heavier)
+					continue;
+				if (next && irq_balance_cost(w, it->load, cpu) < excess)
+					break;
+				to = pick(w, it, NR_DISTANCES - 1, &end);
+				if (to == IRQ_BALANCE_NOWHERE || end > w->limit)
+					continue;
+				next = it;
+				where = to;
+			}
 		}
 		if (!next)
 			return false;
@@ -389,7 +395,7 @@ static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *
 	return !why_not(w);
 }
 
-/* A move and the few lighter ones that give way to it, the fewest that are worth it */
+/* A move and the few that give way to it, the fewest that are worth it */
 static bool try_way(struct irq_balance_work *w)
 {
 	struct irq_balance_item *it, *best = NULL;
@@ -426,7 +432,8 @@ static bool relieve(struct irq_balance_work *w, u32 from)
 	if (try_one(w, true))
 		return true;
 	begin(w, from, WAY_PARTS + 1);
-	if (!w->done && w->nr_moved + GIVE_WAY < IRQ_BALANCE_MOVES_MAX && try_way(w))
+	if ((!w->done || w->before > IRQ_BALANCE_NEARLY_FULL) &&
+	    w->nr_moved + GIVE_WAY < IRQ_BALANCE_MOVES_MAX && try_way(w))
 		return true;
 	begin(w, from, 16);
 	while (load_with(w, from, 0) > w->limit && w->nr_moved < IRQ_BALANCE_MOVES_MAX &&

@@ -186,8 +186,10 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 		else
 			st->soon /= 2;
 		/* A program may move it as often as it likes */
-		if (bal->program)
-			st->soon = st->broken = 0;
+		if (bal->program) {
+			st->soon = 0;
+			st->broken = 0;
+		}
 		rest(st, now);
 		st->moved = now;
 		st->reason = st->planned;

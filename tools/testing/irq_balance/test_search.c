@@ -93,9 +93,39 @@ static void test_which_give_way(void)
 	EXPECT_EQ(gives_way(145, loads, true), 5);
 	EXPECT_EQ(gives_way(155, loads, true), 3);
 	EXPECT_EQ(gives_way(225, loads, true), 15);
-	/* Only lighter ones, which are not enough */
+	/* Heavier ones fit nowhere, and the others are not enough */
 	EXPECT_EQ(gives_way(60, equal, false), 0);
 	report("the lightest that suffices gives way, or else the heaviest first");
+}
+
+/* 200 may go to CPU 1 only, where @other may leave for CPU 2; @giant has CPU 3 to itself */
+static unsigned int heavier_gives_way(unsigned int other, unsigned int giant)
+{
+	unsigned int moves;
+	struct world w;
+
+	apart(&w, 4);
+	w.base[0] = 650 * MSEC;
+	add(&w, 0, 200, 1);
+	w.base[1] = (max(790U, other) - other) * MSEC;
+	add(&w, 1, other, 2);
+	w.base[3] = giant * MSEC;
+	w.movable[world_irq(&w, 3, 30 * MSEC)] = giant;
+	moves = ask(&w);
+	finish(&w);
+	return moves;
+}
+
+static void test_heavier_gives_way(void)
+{
+	unsigned int giant;
+
+	for (giant = 0; giant <= 1200; giant += 1200) {
+		EXPECT_EQ(heavier_gives_way(200, giant), 2);
+		EXPECT_EQ(heavier_gives_way(400, giant), 2);
+		EXPECT_EQ(heavier_gives_way(810, giant), 0);
+	}
+	report("one as heavy or heavier gives way if no lighter one can, whatever is full elsewhere");
 }
 
 /* 200 may leave CPU 0 for CPU 1, where two have to give way, or for CPU 2, where one has to */
@@ -294,6 +324,7 @@ void test_search(void)
 {
 	test_give_way();
 	test_which_give_way();
+	test_heavier_gives_way();
 	test_fewest();
 	test_several();
 	test_best_step();
