@@ -5,6 +5,7 @@
  * A load is a mean over twenty seconds. A new one may be off by a quarter, which falls to nothing
  * over five seconds. Besides, its error is not the size of its swings but three times their mean
  * deviation divided by the root of n, where n swings were seen. It is never off by more than half.
+ * But one that was higher, in its range, may be so again: it may be off by a quarter of that.
  *
  * If a load leaves its past range by a quarter of its upper bound, the mean starts anew. There are
  * two ranges, of single windows (of 50 to 300 ms, as passes are apart) and of the mean over a
@@ -24,7 +25,10 @@
 #define RECENT_MS	1000U
 #define RANGE_MS	120000U
 
-/* A mean without history may be off by a quarter, after this time (ms) by its deviation only */
+/*
+ * A mean without history may be off by a quarter, after this time (ms) by its deviation only. So
+ * may a load in a pause, by a quarter of what it was more before.
+ */
 #define UNKNOWN_SHIFT	2
 #define UNKNOWN_MS	5000U
 
@@ -101,7 +105,8 @@ u64 irq_balance_average_error(const struct irq_balance_average *avg)
 		    div_u64(DEVIATIONS * avg->dev, int_sqrt(max(swings, 1U)));
 
 	/* Two that take turns on a full CPU have such swings, but any of them may well leave it */
-	return min(error, avg->mean / 2);
+	error = min(error, avg->mean / 2);
+	return max(error, (max(avg->seconds.high, avg->mean) - avg->mean) >> UNKNOWN_SHIFT);
 }
 
 /**

@@ -84,7 +84,7 @@ static void test_error(void)
 	EXPECT_EQ(error(200, 0, 0, 0), (27 + 50) * MSEC);
 	EXPECT_EQ(error(200, 2500, 2500, 0), (27 + 25) * MSEC);
 	EXPECT_EQ(error(200, 5000, 5000, 0), 27 * MSEC);
-	/* No more than half */
+	/* No more than half, unless it was higher */
 	EXPECT_EQ(error(80, 0, 0, 0), 40 * MSEC);
 	EXPECT_EQ(error(50, 5000, 5000, 0), 25 * MSEC);
 	/* Three deviations, by the root of the swings: of the last 40 s, of a second at least */
@@ -103,6 +103,17 @@ static void test_error(void)
 	EXPECT(avg.swing_ms >= 2900 && avg.swing_ms <= 3100);
 	EXPECT(avg.since_ms <= 3000);
 	EXPECT_EQ(irq_balance_average_error(&avg), avg.dev);
+	/* It pauses, and may go on: a quarter of 400, of which after two minutes a third is left */
+	memset(&avg, 0, sizeof(avg));
+	avg.seen = true;
+	feed(&avg, 420 * MSEC, 10000, 100, true);
+	feed(&avg, 20 * MSEC, 1000, 100, true);
+	EXPECT_EQ(avg.mean, 20 * MSEC);
+	EXPECT(irq_balance_average_error(&avg) > 98 * MSEC);
+	EXPECT(irq_balance_average_error(&avg) <= 100 * MSEC);
+	feed(&avg, 20 * MSEC, 120000, 100, true);
+	EXPECT(irq_balance_average_error(&avg) > 33 * MSEC);
+	EXPECT(irq_balance_average_error(&avg) < 40 * MSEC);
 	report("what a mean may be off by");
 }
 
