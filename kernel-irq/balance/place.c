@@ -200,6 +200,20 @@ static u32 distance(const struct irq_balance_work *w, const struct irq_balance_i
 	return 1 + w->in.cpus[cpu].package == w->slots[it->node].package ? 1 : 2;
 }
 
+/* Why no CPU may be picked: full if one would, but for its vectors */
+static enum irq_balance_why why_nowhere(const struct irq_balance_work *w,
+					const struct irq_balance_item *it)
+{
+	u32 cpu;
+
+	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
+		if (cpu != it->home && w->in.cpus[cpu].usable && !w->slots[cpu].room &&
+		    test_bit(cpu, it->allowed))
+			return IRQ_BALANCE_WHY_FULL;
+	}
+	return IRQ_BALANCE_WHY_BEST;
+}
+
 /*
  * The CPU that ends lowest with an item, of equal ones that with least company. CPUs that are
  * farther from its device are open only if it would make all nearer ones nearly full, its present
@@ -241,8 +255,7 @@ static u32 pick(struct irq_balance_work *w, struct irq_balance_item *it, u32 far
 			found = d + 1;
 	}
 	w->why = d < farthest && best[d + 1].key < best[found].key ? IRQ_BALANCE_WHY_NODE :
-		 best[found].cpu == IRQ_BALANCE_NOWHERE ? IRQ_BALANCE_WHY_FULL :
-							  IRQ_BALANCE_WHY_BEST;
+		 best[found].cpu == IRQ_BALANCE_NOWHERE ? why_nowhere(w, it) : IRQ_BALANCE_WHY_BEST;
 	*end = best[found].end;
 	return best[found].cpu;
 }

@@ -37,6 +37,15 @@ static void test_why(void)
 	world_run(&w, 10000);
 	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
+	/* A faster CPU is not woken for so little, but its vectors are not the reason */
+	world_init(&w, 2);
+	w.cpus[0].capacity = 512;
+	world_irq(&w, 0, 30 * MSEC);
+	world_irq(&w, 0, 25 * MSEC);
+	world_pass(&w);
+	EXPECT_EQ(world_run(&w, 10000), 0);
+	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_BEST);
+	finish(&w);
 	/* A gain that noise could fake, and one that is too small. */
 	world_init(&w, 2);
 	for (i = 0; i < 10; i++)
