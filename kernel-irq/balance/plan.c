@@ -150,7 +150,6 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 	/* Another load is news, unless it is of its own move */
 	if (st->load.age_ms < age && now >= st->moved + JUDGE_NS) {
 		st->hold = 0;
-		st->hold_full = 0;
 		st->broken = 0;
 		st->soon = 0;
 	}
@@ -167,11 +166,9 @@ static void measure(struct irq_balance *bal, u64 now, u64 elapsed, struct irq_ba
 	bal->nr_heavy += st->heavy;
 }
 
-/* On a CPU that is nearly full it waits no longer than for the judgment, unless that was bad */
 static void rest(struct irq_balance_state *st, u64 from)
 {
 	st->hold = from + (REST_NS << REST_SHIFT * max(st->broken, st->soon));
-	st->hold_full = min(st->hold, from + max(REST_NS << REST_SHIFT * st->broken, JUDGE_NS));
 }
 
 /* Was the last move done, and did it gain what was predicted? How long it rests depends on that */
@@ -218,7 +215,6 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 	/* Its mask, or the CPUs, have changed: no rest */
 	if (bal->changed || irq->changed) {
 		st->hold = 0;
-		st->hold_full = 0;
 		st->waited = 0;
 		st->failed = false;
 	}
@@ -263,6 +259,14 @@ static void take_cpus(struct irq_balance *bal, u64 now)
 	}
 }
 
+/* On a CPU that is nearly full it waits no longer than for the judgment, unless that was bad */
+static bool is_resting(const struct irq_balance_state *st, u64 now, bool full)
+{
+	u64 judged = st->moved + max(REST_NS << REST_SHIFT * st->broken, JUDGE_NS);
+
+	return now < (full ? min(st->hold, judged) : st->hold);
+}
+
 /* Whether an interrupt may be put elsewhere by this pass; if not, why */
 static bool is_item(struct irq_balance *bal, u64 now, const struct irq_balance_irq *irq, bool stay)
 {
@@ -277,7 +281,7 @@ static bool is_item(struct irq_balance *bal, u64 now, const struct irq_balance_i
 		why = IRQ_BALANCE_WHY_FIXED;
 	else if (now < st->hold && st->failed)
 		why = IRQ_BALANCE_WHY_FAILED;
-	else if (now < (full ? st->hold_full : st->hold) && stay)
+	else if (stay && is_resting(st, now, full))
 		why = IRQ_BALANCE_WHY_RESTING;
 	else if (stay && !st->heavy && !crowd)
 		why = IRQ_BALANCE_WHY_LIGHT;

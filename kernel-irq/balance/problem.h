@@ -87,7 +87,6 @@ struct irq_balance_state {
 	struct irq_balance_average	load;	/* on a CPU of capacity 1024 */
 	u64	moved;		/* clock (ns) of the pass that saw its last move done, 0: never */
 	u64	hold;		/* clock (ns) until which it is left where it is */
-	u64	hold_full;	/* the same on a CPU that is nearly full */
 	u64	promise;	/* ns/s that neither CPU of its last move is to exceed; 0: judged */
 	u32	from;		/* the CPU that it left then */
 	u32	generation;	/* &irq_balance.generation that the rest belongs to */
