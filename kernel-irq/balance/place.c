@@ -374,13 +374,14 @@ static bool try_one(struct irq_balance_work *w, bool whole)
 
 /*
  * Items give way to the one that has come, until the CPU is below the limit: lighter ones, or if
- * none can, heavier ones. Its mask may leave the one that has come no other CPU.
+ * none can, heavier ones, but no farther from their device. The mask of the one that has come may
+ * leave it no other CPU.
  */
 static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *comer, u32 cpu)
 {
 	struct irq_balance_item *it, *next;
+	u32 to, farthest, where = 0;
 	u64 end, excess;
-	u32 to, where = 0;
 	int heavier;
 
 	while (load_with(w, cpu, 0) > w->limit && w->nr_trail <= GIVE_WAY) {
@@ -394,7 +395,8 @@ static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *
 					continue;
 				if (next && irq_balance_cost(w, it->load, cpu) < excess)
 					break;
-				to = pick(w, it, NR_DISTANCES - 1, &end);
+				farthest = heavier ? distance(w, it, cpu) : NR_DISTANCES - 1;
+				to = pick(w, it, farthest, &end);
 				if (to == IRQ_BALANCE_NOWHERE || end > w->limit)
 					continue;
 				next = it;

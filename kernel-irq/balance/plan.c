@@ -8,11 +8,11 @@
  * An interrupt with at least 2 % of a CPU of capacity 1024 (``heavy``) may move once it was
  * measured for a tenth of a second. On a CPU above 80 % a sixteenth of ``heavy`` is enough.
  *
- * After a move the interrupt rests for a second. Three seconds after it the loads of both CPUs over
+ * After a move the interrupt rests for a second. Five seconds after it the loads of both CPUs over
  * the last second are compared with the predicted gain, whatever causes them: if half of it did
  * not come, the interrupt rests for a minute, after a second failure for an hour. So it does
  * if it moves again within two minutes after its rest, unless its CPU is above 80 %: there that
- * counts for three seconds only. A gain that came ends what failures have made of the rest,
+ * counts for five seconds only. A gain that came ends what failures have made of the rest,
  * and a step of the interrupt's load all of it.
  *
  * The next pass comes after interval_ms while loads change or moves are under way, after six times
@@ -30,7 +30,7 @@
 #include "plan.h"
 
 /* A move is judged after that time (ns): what it brought shows in the loads of the last second */
-#define JUDGE_NS	3000000000ULL
+#define JUDGE_NS	5000000000ULL
 
 /* After a move it rests a second, a minute or an hour; longer if it moves within SOON_NS of that */
 #define REST_NS		1000000000ULL
