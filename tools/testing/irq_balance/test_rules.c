@@ -38,8 +38,11 @@ static void test_why(void)
 	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
 	/* A faster CPU is not woken for so little, but its vectors are not the reason */
-	world_init(&w, 2);
+	world_init(&w, 3);
 	w.cpus[0].capacity = 512;
+	w.cpus[0].full_until = ~0ULL;
+	w.cpus[2].full_until = ~0ULL;
+	w.cpus[2].usable = false;
 	world_irq(&w, 0, 30 * MSEC);
 	world_irq(&w, 0, 25 * MSEC);
 	world_pass(&w);
@@ -242,6 +245,7 @@ static u64 judged(u64 came, bool light)
 static void test_judged(void)
 {
 	unsigned int i;
+	struct world w;
 
 	/* From 600 to 300 is promised. Half of that, and of what is heavy, is 460. */
 	for (i = 0; i < 2; i++) {
@@ -249,6 +253,14 @@ static void test_judged(void)
 		EXPECT_EQ(judged(150 * MSEC, i), SECOND);
 		EXPECT_EQ(judged(250 * MSEC, i), rest(1));
 	}
+	/* One that is kept ends that */
+	two_on_one(&w);
+	EXPECT_EQ(world_step(&w, 200 * MSEC), 1);
+	w.state[1].broken = 2;
+	world_run(&w, 5300);
+	EXPECT_EQ(w.state[1].broken, 0);
+	EXPECT_EQ(w.state[1].hold - w.state[1].moved, SECOND);
+	finish(&w);
 	report("a promise that was not kept is a minute's rest, whatever load came");
 }
 
