@@ -19,7 +19,7 @@
  *    and 1/16 for each that gives way) and the IPIs of redirected interrupts; the first step of a
  *    pass has to gain the error of the loads on top of that.
  * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from
- *    then on a CPU with up to 80 % makes no step of kind (b), and its price is a quarter of its load.
+ *    then on one with up to 80 % makes no step of kind (b), and its price is a quarter of its load.
  * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours for a CPU that ends with
  *    no more load, if they weigh 5/4 of the price less there: a sibling a quarter of its load,
  *    another core of the package and last-level cache an eighth, of one of both a sixteenth.
@@ -391,7 +391,7 @@ static bool give_way(struct irq_balance_work *w, const struct irq_balance_item *
 		for (heavier = 0; heavier < 2 && !next; heavier++) {
 			/* The lightest that suffices, or else the heaviest */
 			hlist_for_each_entry(it, &w->slots[cpu].items, at) {
-				if (it == comer || (it < comer) != heavier)
+				if (heavier ? it >= comer : it <= comer)
 					continue;
 				if (next && irq_balance_cost(w, it->load, cpu) < excess)
 					break;

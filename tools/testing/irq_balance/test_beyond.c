@@ -237,6 +237,31 @@ static void test_out_of_swing(unsigned int seeds)
 	report("a step out of a swing is followed within two seconds");
 }
 
+/* Moves of one that other load of such a size follows after a minute, in six */
+static unsigned int followed_by(u64 load)
+{
+	unsigned int round, moves;
+	struct world w;
+
+	world_init(&w, 2);
+	world_irq(&w, 0, 300 * MSEC);
+	for (round = 0; round < 6; round++) {
+		w.base[w.irqs[0].cpu] = load;
+		w.base[!w.irqs[0].cpu] = 0;
+		world_run(&w, 60000);
+	}
+	moves = w.moves;
+	finish(&w);
+	return moves;
+}
+
+static void test_rest_full(void)
+{
+	EXPECT_EQ(followed_by(470 * MSEC), 3);
+	EXPECT_EQ(followed_by(600 * MSEC), 6);
+	report("on a CPU that is nearly full the rest is over once the move is judged");
+}
+
 enum { BASE, MANAGED, LIGHT };
 
 /* An interrupt that something follows, @delay ms later: its moves in an hour */
@@ -564,6 +589,7 @@ void test_beyond(unsigned int seeds)
 	test_beside_fixed(seeds);
 	test_on_off(seeds);
 	test_out_of_swing(seeds);
+	test_rest_full();
 	test_followed(seeds);
 	test_sockets(seeds);
 	test_two_and_two();

@@ -190,31 +190,6 @@ static void test_rest_times(void)
 	report("what moves again and again rests for a second, a minute, an hour");
 }
 
-/* Moves of one that other load of such a size follows after a minute, in six */
-static unsigned int followed_by(u64 load)
-{
-	unsigned int round, moves;
-	struct world w;
-
-	world_init(&w, 2);
-	world_irq(&w, 0, 300 * MSEC);
-	for (round = 0; round < 6; round++) {
-		w.base[w.irqs[0].cpu] = load;
-		w.base[!w.irqs[0].cpu] = 0;
-		world_run(&w, 60000);
-	}
-	moves = w.moves;
-	finish(&w);
-	return moves;
-}
-
-static void test_rest_full(void)
-{
-	EXPECT_EQ(followed_by(470 * MSEC), 3);
-	EXPECT_EQ(followed_by(600 * MSEC), 6);
-	report("on a CPU that is nearly full the rest is over once the move is judged");
-}
-
 /* One moves, and so much load comes to its new CPU: how long it rests */
 static u64 judged(u64 came, bool light)
 {
@@ -530,7 +505,6 @@ void test_rules(void)
 	test_why();
 	test_why_plan();
 	test_rest_times();
-	test_rest_full();
 	test_judged();
 	test_news();
 	test_given_up();

@@ -125,7 +125,7 @@ static void test_heavier_gives_way(void)
 		EXPECT_EQ(heavier_gives_way(400, giant), 2);
 		EXPECT_EQ(heavier_gives_way(810, giant), 0);
 	}
-	report("one as heavy or heavier gives way if no lighter one can, whatever is full elsewhere");
+	report("heavier ones give way if no lighter one can, whatever is full elsewhere");
 }
 
 /* 200 may leave CPU 0 for CPU 1, where two have to give way, or for CPU 2, where one has to */
