@@ -344,11 +344,11 @@ static void first_raiser_is_charged(struct kunit *test)
 	guard(migrate)();
 	for (int i = 0; i < 5; i++) {
 		fakes[i] = fake_irq(test);
-		fakes[i]->soft_us = 100;
+		fakes[i]->soft_us = 200;
 		fake_raise(fakes[i], 10);
 		before[i] = fake_load(fakes[i]).soft_ns;
 	}
-	for (int n = 0; n < 100; n++) {
+	for (int n = 0; n < 50; n++) {
 		scoped_guard(irqsave) {
 			for (int i = 0; i < 5; i++)
 				generic_handle_irq(fakes[(i + n) % 5]->irq);
@@ -372,10 +372,10 @@ static void softirq_that_raises_itself_is_charged(struct kunit *test)
 	u64 before;
 
 	guard(migrate)();
-	fake->soft_us = 100;
+	fake->soft_us = 200;
 	fake_raise(fake, 20);
 	before = fake_load(fake).soft_ns;
-	fake->again = 399;
+	fake->again = 199;
 	scoped_guard(irqsave) {
 		irq_load_claim(BIT(TASKLET_SOFTIRQ), fake->irq, 4);
 		tasklet_schedule(&fake->tasklet);
