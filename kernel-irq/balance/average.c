@@ -5,7 +5,7 @@
  * A load is a mean over twenty seconds. A new one may be off by a quarter, which falls to nothing
  * over five seconds. Besides, its error is not the size of its swings but three times their mean
  * deviation divided by the root of n, where n swings were seen. It is never off by more than half.
- * But one that was higher, in its range, may be so again: it may be off by a quarter of that.
+ * But a load that was higher, within its range, may rise again: a quarter of the difference counts.
  *
  * If a load leaves its past range by a quarter of its upper bound, the mean starts anew. There are
  * two ranges, of single windows (of 50 to 300 ms, as passes are apart) and of the mean over a
@@ -26,8 +26,8 @@
 #define RANGE_MS	120000U
 
 /*
- * A mean without history may be off by a quarter, after this time (ms) by its deviation only. So
- * may a load in a pause, by a quarter of what it was more before.
+ * A mean without history may be off by a quarter, after this time (ms) by its deviation only. A
+ * load in a pause may be off by a quarter of what it has fallen by.
  */
 #define UNKNOWN_SHIFT	2
 #define UNKNOWN_MS	5000U

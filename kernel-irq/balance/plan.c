@@ -12,8 +12,8 @@
  * the last second are compared with the predicted gain, whatever causes them: if half of it did
  * not come, the interrupt rests for a minute, after a second failure for an hour. So it does
  * if it moves again within two minutes after its rest, unless its CPU is above 80 %: there that
- * counts for five seconds only. A gain that came ends what failures have made of the rest,
- * and a step of the interrupt's load all of it.
+ * counts for five seconds only. A gain that came takes back what failures have added to the
+ * rest, a step of the interrupt's load all of it.
  *
  * The next pass comes after interval_ms while loads change or moves are under way, after six times
  * that while an interrupt is heavy, or light interrupts are in sum on a CPU with a quarter of
