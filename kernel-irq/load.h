@@ -59,7 +59,7 @@ void irq_load_set_kick(struct irq_work *work, u32 limit);
 /* load_span.c */
 u64 irq_load_base(unsigned int cpu);
 
-/* load_napi.c, with CONFIG_IRQ_LOAD_NAPI */
+/* load_napi.c */
 unsigned int irq_load_napi_irq(const struct napi_struct *napi);
 
 /* load_hard.c */

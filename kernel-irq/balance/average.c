@@ -146,13 +146,13 @@ void irq_balance_average_update(struct irq_balance_average *avg, u64 total,
 		restart(avg, avg->run, avg->run_ms);
 		return;
 	}
-	/* As long as there is no more history than that, single windows have to do */
 	/* Once a second, lest the range goes with a step */
 	avg->range_ms += ms;
 	if (!avg->run_ms && avg->range_ms >= RECENT_MS) {
 		widen_range(&avg->seconds, avg->recent, avg->range_ms);
 		avg->range_ms = 0;
 	}
+	/* As long as there is no more history than that, single windows have to do */
 	off = abs_diff(avg->age_ms < RECENT_MS ? rate : avg->recent, avg->mean);
 	avg->dev = blend(avg->dev, off, ms, history);
 	avg->since_ms = min(avg->since_ms + ms, WINDOW_MAX);

@@ -146,7 +146,7 @@ static bool is_listed(struct irq_desc *desc)
  * irq_balance_match - Note whether the user has banned an interrupt
  * @desc:	descriptor of the interrupt, locked
  *
- * Called when its actions have changed, and for all interrupts when the list has.
+ * Called when its actions have changed, and for all that have some when the list has.
  *
  * Context: any, interrupts disabled, desc->lock held.
  */
@@ -190,7 +190,9 @@ int irq_balance_set_bans(const char *list, const char *where)
 		swap(irq_balance_bans, words);
 	while ((desc = irq_load_next_desc(desc))) {
 		guard(raw_spinlock_irq)(&desc->lock);
-		irq_balance_match(desc);
+		/* One that is just allocated is written without its lock */
+		if (desc->action)
+			irq_balance_match(desc);
 	}
 	return wrong ? -EINVAL : 0;
 }
