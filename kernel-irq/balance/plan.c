@@ -13,7 +13,7 @@
  * not come, the interrupt rests for a minute, after a second failure for an hour. So it does
  * if it moves again within two minutes after its rest, unless its CPU is above 80 %: there that
  * counts for five seconds only. A gain that came takes back what failures have added to the
- * rest, a step of the interrupt's load all of it.
+ * rest, a move later than these two minutes half of all, a step of the interrupt's load all of it.
  *
  * The next pass comes after interval_ms while loads change or moves are under way, after six times
  * that while an interrupt is heavy, or light interrupts are in sum on a CPU with a quarter of
@@ -178,10 +178,12 @@ static void judge(const struct irq_balance *bal, u64 now, struct irq_balance_irq
 	const struct irq_balance_cpu *cpus = bal->work->in.cpus;
 
 	if (st->planned && irq->cpu == st->target) {
-		if (st->hold && now < st->hold + SOON_NS)
+		if (st->hold && now < st->hold + SOON_NS) {
 			st->soon = min(st->soon + 1U, REST_MAX);
-		else
+		} else {
 			st->soon /= 2;
+			st->broken /= 2;
+		}
 		/* A program may move it as often as it likes */
 		if (bal->program) {
 			st->soon = 0;

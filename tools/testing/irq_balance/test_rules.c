@@ -172,6 +172,7 @@ static void test_rest_times(void)
 		/* It counts for two minutes after its rest; later the next rest is shorter */
 		if (round >= 4)
 			w.state[1].hold = w.now + 100 * MSEC - 120 * SECOND + (round == 4);
+		w.state[1].broken += 2 * (round == 5);
 		world_step(&w, 100 * MSEC);
 		EXPECT_EQ(w.state[1].moved, w.now);
 		hold = w.state[1].hold;
@@ -332,8 +333,7 @@ static void test_hold(void)
 		world_run(&w, 200);
 	}
 	EXPECT_EQ(w.state[0].why, IRQ_BALANCE_WHY_FAILED);
-	w.deaf[0] = false;
-	w.deaf[1] = false;
+	memset(w.deaf, 0, sizeof(w.deaf));
 	w.wrong = NULL;
 	EXPECT_EQ(world_run(&w, 2500), 0);
 	/* ... but not one beside it. */
