@@ -200,18 +200,21 @@ static u32 distance(const struct irq_balance_work *w, const struct irq_balance_i
 	return 1 + w->in.cpus[cpu].package == w->slots[it->node].package ? 1 : 2;
 }
 
-/* Why no CPU may be picked: full if one would, but for its vectors */
+/* Why no CPU may be picked: full if one is allowed, and none has a free vector */
 static enum irq_balance_why why_nowhere(const struct irq_balance_work *w,
 					const struct irq_balance_item *it)
 {
+	enum irq_balance_why why = IRQ_BALANCE_WHY_BEST;
 	u32 cpu;
 
 	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
-		if (cpu != it->home && w->in.cpus[cpu].usable && !w->slots[cpu].room &&
-		    test_bit(cpu, it->allowed))
-			return IRQ_BALANCE_WHY_FULL;
+		if (cpu == it->home || !w->in.cpus[cpu].usable || !test_bit(cpu, it->allowed))
+			continue;
+		if (w->slots[cpu].room)
+			return IRQ_BALANCE_WHY_BEST;
+		why = IRQ_BALANCE_WHY_FULL;
 	}
-	return IRQ_BALANCE_WHY_BEST;
+	return why;
 }
 
 /*

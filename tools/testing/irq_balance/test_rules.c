@@ -38,11 +38,12 @@ static void test_why(void)
 	EXPECT_EQ(w.state[i].why, IRQ_BALANCE_WHY_FULL);
 	finish(&w);
 	/* A faster CPU is not woken for so little, but its vectors are not the reason */
-	world_init(&w, 3);
-	w.cpus[0].capacity = 512;
-	w.cpus[0].full_until = ~0ULL;
-	w.cpus[2].full_until = ~0ULL;
+	world_init(&w, 4);
 	w.cpus[2].usable = false;
+	for (i = 0; i < 3; i++) {
+		w.cpus[i].full_until = ~0ULL;
+		w.cpus[i].capacity = 512;
+	}
 	world_irq(&w, 0, 30 * MSEC);
 	world_irq(&w, 0, 25 * MSEC);
 	world_pass(&w);
