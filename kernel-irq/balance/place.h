@@ -68,7 +68,6 @@ struct irq_balance_work {
 	u32				from;		/* the CPU that it relieves */
 	u64				own;		/* load of that, ns/s */
 	u64				before;		/* and with neighbours, if these count */
-	u64				variance;	/* the square of what that may be off by */
 	u64				price;		/* of one move, ns/s */
 	u64				least;		/* what it has to gain, ns/s */
 	u64				limit;		/* where each CPU has to end, ns/s */

@@ -247,8 +247,8 @@ static void test_after_done(void)
 	report("once a CPU is done with another one has to gain a quarter, or to be nearly full");
 }
 
-/* Of the moves of give_way(1, 540) either interrupt may be off by so much */
-static unsigned int gives_way_off_by(u64 one, u64 other)
+/* Of the moves of give_way(1, 540) either interrupt may be off by so much, and the bases */
+static unsigned int gives_way_off_by(u64 one, u64 other, u64 here, u64 there)
 {
 	unsigned int i, moves;
 	struct world w;
@@ -263,8 +263,11 @@ static unsigned int gives_way_off_by(u64 one, u64 other)
 		w.movable[i] = false;
 	world_step(&w, 100 * MSEC);
 	world_step(&w, 200 * MSEC);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
 		w.cpus[i].base.age_ms = 1000000;
+		w.cpus[i].base.swing_ms = 1000000;
+		w.cpus[i].base.dev = i == 0 ? here / 3 : i == 1 ? there / 3 : 0;
+	}
 	for (i = 0; i < 2; i++) {
 		w.movable[i] = true;
 		w.state[i].load.age_ms = 1000000;
@@ -279,17 +282,54 @@ static unsigned int gives_way_off_by(u64 one, u64 other)
 static void test_gives_way_for_sure(void)
 {
 	/*
-	 * CPU 0 has 600 before, of which 37.5 have to be gained. CPU 1 ends with 520, so 42.5 are
-	 * left for the one, which is on both; CPU 2 ends with 510, which leaves 52.5.
+	 * CPU 0 has 600 before, of which 37.5 have to be gained. CPU 1 ends with 520, which leaves
+	 * 42.5 for both bases, but the one is on both CPUs; CPU 2 ends with 510, which leaves 52.5.
 	 */
-	EXPECT_EQ(gives_way_off_by(29 * MSEC, 0), 2);
-	EXPECT_EQ(gives_way_off_by(31 * MSEC, 0), 0);
-	EXPECT_EQ(gives_way_off_by(0, 52 * MSEC), 2);
-	EXPECT_EQ(gives_way_off_by(0, 53 * MSEC), 0);
+	EXPECT_EQ(gives_way_off_by(100 * MSEC, 0, 0, 0), 2);
+	EXPECT_EQ(gives_way_off_by(0, 52 * MSEC, 0, 0), 2);
+	EXPECT_EQ(gives_way_off_by(0, 53 * MSEC, 0, 0), 0);
+	EXPECT_EQ(gives_way_off_by(0, 0, 42 * MSEC, 0), 2);
+	EXPECT_EQ(gives_way_off_by(0, 0, 43 * MSEC, 0), 0);
+	EXPECT_EQ(gives_way_off_by(0, 0, 0, 42 * MSEC), 2);
+	EXPECT_EQ(gives_way_off_by(0, 0, 0, 43 * MSEC), 0);
 	report("by what one that gives way may be off counts as well");
 }
 
-/* One that may be off by all of its load leaves CPU 2 if another one has left CPU 0 for sure */
+/* 200 of 500 go to a CPU of half the capacity, where they are 400 and may be off by twice as much */
+static unsigned int slower_off_by(u64 error)
+{
+	unsigned int moves;
+	struct world w;
+
+	apart(&w, 2);
+	w.cpus[1].capacity = 512;
+	w.base[0] = 300 * MSEC;
+	add(&w, 0, 200, 1);
+	w.movable[0] = false;
+	world_step(&w, 100 * MSEC);
+	world_step(&w, 200 * MSEC);
+	w.cpus[0].base.age_ms = 1000000;
+	w.movable[0] = true;
+	w.state[0].load.age_ms = 1000000;
+	w.state[0].load.swing_ms = 1000000;
+	w.state[0].load.dev = error / 3;
+	moves = world_pass(&w);
+	finish(&w);
+	return moves;
+}
+
+static void test_slower_for_sure(void)
+{
+	/* 100 are gained, 25 have to be */
+	EXPECT_EQ(slower_off_by(74 * MSEC), 1);
+	EXPECT_EQ(slower_off_by(76 * MSEC), 0);
+	report("what moves is off by more on a slower CPU");
+}
+
+/*
+ * One leaves CPU 2, where another one stays that may be off by half of its load, if one has left
+ * CPU 0 for sure
+ */
 static void test_proven(void)
 {
 	unsigned int sure, i;
@@ -298,6 +338,7 @@ static void test_proven(void)
 	for (sure = 0; sure < 2; sure++) {
 		apart(&w, 5);
 		world_irq(&w, 4, 300 * MSEC);
+		w.base[3] = 100 * MSEC;
 		add(&w, 0, 200 + 100 * sure, 1);
 		add(&w, 0, 100 + 200 * sure, 0);
 		add(&w, 2, 200, 3);
@@ -331,4 +372,5 @@ void test_search(void)
 	test_after_done();
 	test_proven();
 	test_gives_way_for_sure();
+	test_slower_for_sure();
 }

@@ -265,11 +265,11 @@ static unsigned int example(u64 error)
 static void test_example(void)
 {
 	/*
-	 * 100 are gained, 30 have to be. Three loads are on the one CPU, then two on the other: the
-	 * root of 5 * 31^2 is 69, that of 5 * 32^2 is 72.
+	 * 100 are gained, 30 have to be. Two loads stay on the one CPU, and one was on the other: the
+	 * root of 3 * 40^2 is 69, that of 3 * 41^2 is 71. The load that moves is in both.
 	 */
-	EXPECT_EQ(example(31 * MSEC), 1);
-	EXPECT_EQ(example(32 * MSEC), 0);
+	EXPECT_EQ(example(40 * MSEC), 1);
+	EXPECT_EQ(example(41 * MSEC), 0);
 	report("what the loads of both CPUs may be off by is to be gained besides");
 }
 
