@@ -295,7 +295,7 @@ static void test_gives_way_for_sure(void)
 	report("by what one that gives way may be off counts as well");
 }
 
-/* 200 of 500 go to a CPU of half the capacity, where they are 400 and may be off by twice as much */
+/* 200 of 500 go to a CPU of half the capacity: they are 400 there, and off by twice as much */
 static unsigned int slower_off_by(u64 error)
 {
 	unsigned int moves;

@@ -265,8 +265,8 @@ static unsigned int example(u64 error)
 static void test_example(void)
 {
 	/*
-	 * 100 are gained, 30 have to be. Two loads stay on the one CPU, and one was on the other: the
-	 * root of 3 * 40^2 is 69, that of 3 * 41^2 is 71. The load that moves is in both.
+	 * 100 are gained, 30 have to be. Two loads stay on the one CPU, and one was on the other:
+	 * the root of 3 * 40^2 is 69, that of 3 * 41^2 is 71. The load that moves is in both.
 	 */
 	EXPECT_EQ(example(40 * MSEC), 1);
 	EXPECT_EQ(example(41 * MSEC), 0);

@@ -794,7 +794,7 @@ static void test_company_gain(void)
 	/* 600 are there with what 800 weigh: half of what has to be gained, which is 37.5 */
 	EXPECT_EQ(company_end(18750000), 1);
 	EXPECT_EQ(company_end(18750010), 0);
-	/* The weight falls by 62.5, of which 39.4 have to be gained: that leaves 23.1 for the bases */
+	/* The weight falls by 62.5, of which 39.4 are to be gained: that leaves the bases 23.1 */
 	EXPECT_EQ(company_error(250 * MSEC, 0, 0), 1);
 	EXPECT_EQ(company_error(0, 23 * MSEC, 0), 1);
 	EXPECT_EQ(company_error(0, 24 * MSEC, 0), 0);
