@@ -25,12 +25,8 @@
 #define RECENT_MS	1000U
 #define RANGE_MS	120000U
 
-/*
- * A mean without history may be off by a quarter, after this time (ms) by its deviation only. A
- * load in a pause may be off by a quarter of what it has fallen by.
- */
+/* A mean without history, or what a load has fallen by in a pause, may be off by a quarter */
 #define UNKNOWN_SHIFT	2
-#define UNKNOWN_MS	5000U
 
 /* A mean may be off by this many times its deviation */
 #define DEVIATIONS	3U
@@ -98,10 +94,10 @@ static bool is_step(struct irq_balance_average *avg, u64 rate, u32 ms, bool fast
 /* How far off the mean may be, ns/s: less with more history */
 u64 irq_balance_average_error(const struct irq_balance_average *avg)
 {
-	u32 left = UNKNOWN_MS - min(avg->age_ms, UNKNOWN_MS);
+	u32 left = IRQ_BALANCE_UNKNOWN_MS - min(avg->age_ms, IRQ_BALANCE_UNKNOWN_MS);
 	u32 swings = min(avg->age_ms, 2 * MEAN_MS) /
 		     max3(avg->since_ms, avg->swing_ms, RECENT_MS);
-	u64 error = div_u64((avg->mean >> UNKNOWN_SHIFT) * left, UNKNOWN_MS) +
+	u64 error = div_u64((avg->mean >> UNKNOWN_SHIFT) * left, IRQ_BALANCE_UNKNOWN_MS) +
 		    div_u64(DEVIATIONS * avg->dev, int_sqrt(max(swings, 1U)));
 
 	/* Two that take turns on a full CPU have such swings, but any of them may well leave it */

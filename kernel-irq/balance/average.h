@@ -20,6 +20,9 @@
 /* A load that leaves its range for this long (ms) makes a step; no younger load is heavy */
 #define IRQ_BALANCE_STEP_MS	100U
 
+/* A mean may be off by a quarter at first, after this time (ms) by its deviation only */
+#define IRQ_BALANCE_UNKNOWN_MS	5000U
+
 /* Between which values a load was, lately */
 struct irq_balance_range {
 	u64	low, high;

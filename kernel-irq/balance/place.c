@@ -17,7 +17,7 @@
  *    lowest, and within half a per cent of a CPU the one that moves the lightest interrupt.
  * 5. The price is ``min_gain`` of the load of the busiest CPU (for kind b 3/16 of the price more,
  *    and 1/16 for each that gives way) and the IPIs of redirected interrupts; the first step of a
- *    pass has to gain the error of the loads that do not move on top of that.
+ *    pass has to gain the error of the other loads on top of that.
  * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from
  *    then on one with up to 80 % makes no step of kind (b), and its price is a quarter of its load.
  * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours for a CPU that ends with
@@ -287,6 +287,7 @@ static void begin(struct irq_balance_work *w, u32 from, u32 parts)
 	w->from = from;
 	w->own = w->slots[from].load;
 	w->before = load_with(w, from, 0);
+	w->variance = w->slots[from].variance;
 	w->price = price(w, from);
 	demand(w, parts);
 	w->noise = false;
@@ -294,19 +295,20 @@ static void begin(struct irq_balance_work *w, u32 from, u32 parts)
 }
 
 /*
- * The square of what the gain of a step may be off by, on the CPU where an item has come: the
- * errors of what stays and of what was there. Its own load is in both sums, so that its error
- * counts only as far as one of the CPUs takes longer for it.
+ * The square of what the gain may be off by on the CPU where an item has come. If it has left the
+ * busiest one its own load is in both sums, so that its error cancels, but for what one of the CPUs
+ * takes longer. A load that is new counts in full: within seconds it is known what had better move.
  */
 static u64 noise(const struct irq_balance_work *w, const struct irq_balance_item *it)
 {
-	u64 variance = w->slots[w->from].variance + w->slots[it->place].variance;
+	u64 variance = w->variance + w->slots[it->place].variance;
 	u64 before = irq_balance_cost(w, it->error, it->from);
 	u64 after = irq_balance_cost(w, it->error, it->place);
 
-	if (it->from != w->from)
+	if (it->from != w->from || !it->known)
 		return variance;
-	return variance - irq_balance_square(after) + irq_balance_square(abs_diff(before, after));
+	return variance - irq_balance_square(before) - irq_balance_square(after) +
+	       irq_balance_square(abs_diff(before, after));
 }
 
 /*

@@ -45,6 +45,7 @@ struct irq_balance_item {
 	u32			from;		/* @place before the present step */
 	u32			hint;		/* CPU that its driver prefers, or NOWHERE */
 	int			node;		/* of its device, -1: none */
+	bool			known;		/* its load is not new */
 	bool			stay;		/* it may stay at @home */
 	bool			keeps;		/* its room there: it could not leave before */
 	u8			why;		/* enum irq_balance_why, if it stays */
@@ -68,6 +69,7 @@ struct irq_balance_work {
 	u32				from;		/* the CPU that it relieves */
 	u64				own;		/* load of that, ns/s */
 	u64				before;		/* and with neighbours, if these count */
+	u64				variance;	/* the square of what that may be off by */
 	u64				price;		/* of one move, ns/s */
 	u64				least;		/* what it has to gain, ns/s */
 	u64				limit;		/* where each CPU has to end, ns/s */

@@ -328,6 +328,7 @@ static void take_irqs(struct irq_balance *bal, u64 now)
 		}
 		w->items[w->nr++] = (struct irq_balance_item) {
 			.load = irq->load, .error = error, .toll = irq->toll,
+			.known = irq->state->load.age_ms >= IRQ_BALANCE_UNKNOWN_MS,
 			.allowed = irq->allowed, .irq = irq - w->in.irqs,
 			.home = irq->cpu, .place = irq->cpu, .node = irq->node,
 			.stay = stay, .keeps = !stay && irq->state->failed,

@@ -283,9 +283,10 @@ static void test_gives_way_for_sure(void)
 {
 	/*
 	 * CPU 0 has 600 before, of which 37.5 have to be gained. CPU 1 ends with 520, which leaves
-	 * 42.5 for both bases, but the one is on both CPUs; CPU 2 ends with 510, which leaves 52.5.
+	 * 42.5 for both bases, and the one is on both CPUs; CPU 2 ends with 510, which leaves 52.5.
 	 */
-	EXPECT_EQ(gives_way_off_by(100 * MSEC, 0, 0, 0), 2);
+	EXPECT_EQ(gives_way_off_by(52 * MSEC, 0, 0, 0), 2);
+	EXPECT_EQ(gives_way_off_by(53 * MSEC, 0, 0, 0), 0);
 	EXPECT_EQ(gives_way_off_by(0, 52 * MSEC, 0, 0), 2);
 	EXPECT_EQ(gives_way_off_by(0, 53 * MSEC, 0, 0), 0);
 	EXPECT_EQ(gives_way_off_by(0, 0, 42 * MSEC, 0), 2);
@@ -296,7 +297,7 @@ static void test_gives_way_for_sure(void)
 }
 
 /* 200 of 500 go to a CPU of half the capacity: they are 400 there, and off by twice as much */
-static unsigned int slower_off_by(u64 error)
+static unsigned int slower_off_by(u64 error, u32 age_ms)
 {
 	unsigned int moves;
 	struct world w;
@@ -310,7 +311,7 @@ static unsigned int slower_off_by(u64 error)
 	world_step(&w, 200 * MSEC);
 	w.cpus[0].base.age_ms = 1000000;
 	w.movable[0] = true;
-	w.state[0].load.age_ms = 1000000;
+	w.state[0].load.age_ms = age_ms;
 	w.state[0].load.swing_ms = 1000000;
 	w.state[0].load.dev = error / 3;
 	moves = world_pass(&w);
@@ -320,10 +321,12 @@ static unsigned int slower_off_by(u64 error)
 
 static void test_slower_for_sure(void)
 {
-	/* 100 are gained, 25 have to be */
-	EXPECT_EQ(slower_off_by(74 * MSEC), 1);
-	EXPECT_EQ(slower_off_by(76 * MSEC), 0);
-	report("what moves is off by more on a slower CPU");
+	/* 100 are gained, 25 have to be. A new load counts on both, there twice */
+	EXPECT_EQ(slower_off_by(74 * MSEC, 5000), 1);
+	EXPECT_EQ(slower_off_by(76 * MSEC, 5000), 0);
+	EXPECT_EQ(slower_off_by(33 * MSEC, 4999), 1);
+	EXPECT_EQ(slower_off_by(34 * MSEC, 4999), 0);
+	report("what moves is off by more on a slower CPU, and while it is new");
 }
 
 /*
