@@ -17,7 +17,7 @@
  *    lowest, and within half a per cent of a CPU the one that moves the lightest interrupt.
  * 5. The price is ``min_gain`` of the load of the busiest CPU (for kind b 3/16 of the price more,
  *    and 1/16 for each that gives way) and the IPIs of redirected interrupts; the first step of a
- *    pass has to gain the error of the other loads on top of that.
+ *    pass has to gain the error of the other loads, and of a new one that moves, on top of that.
  * 6. If no step is worth it the CPU is *done* for this pass, and the next busiest follows; from
  *    then on one with up to 80 % makes no step of kind (b), and its price is a quarter of its load.
  * 7. Last, from the busiest CPU on, an interrupt may leave its neighbours for a CPU that ends with
