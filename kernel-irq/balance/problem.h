@@ -174,7 +174,7 @@ struct irq_balance {
 	u32		limit;		/* see irq_load_rises(); 0: the timer is on */
 	unsigned int	nr_heavy;	/* heavy interrupts at the last pass, movable or not */
 	unsigned int	nr_moves;	/* moves that the last pass asked for */
-	bool		busy;		/* one is heavy, or the light are in sum */
+	bool		busy;		/* one is heavy, or light interrupts in sum */
 	bool		changes;	/* something has changed, or may have */
 	bool		observe;	/* in: the moves are not made */
 	/* in, cleared by the pass: */

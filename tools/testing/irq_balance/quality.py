@@ -4,8 +4,8 @@
 
 Both have the same constraints: masks, isolation, managed and pinned interrupts, light interrupts
 where they are. There are no nodes, which have rules of their own. The measure is the worst
-relative load of a CPU. Fails when the geometric mean of the ratios is over 1.03, more than one and
-8 % of them are over 1.07, or one is over 1.25. Large machines have no exact solution in time: there the
+relative load of a CPU. Fails when the geometric mean of the ratios is over 1.03, more than 8 % of
+them, and more than one, are over 1.07, or one is over 1.25. Large machines have no exact solution in time: there the
 solver improves the planner's placement within a time limit.
 
 Needs Python's ortools; $REPLAY is the replay tool.
